@@ -1,0 +1,2 @@
+//! The `backstop` program.
+fn main() {}
