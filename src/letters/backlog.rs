@@ -4,7 +4,7 @@
 //! Parkings of one letter that wait together are joined ([`Entry::absorb`]), so a store that is away for long costs
 //! memory per letter, not per stop. Letters keep the order in which they first came.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
@@ -42,6 +42,8 @@ struct State {
     place_of: HashMap<Key, u64>,
     next_place: u64,
     in_flight: BTreeMap<u64, Waiting>,
+    /// The keys of `in_flight`.
+    flying: HashSet<Key>,
     bytes: usize,
     /// The last commit failed or is late: nobody waits for the next one.
     failing: bool,
@@ -53,8 +55,17 @@ struct State {
 }
 
 impl State {
+    /// Letters that are not on disk; one that is being written and has been raised meanwhile is one.
     fn letters(&self) -> usize {
-        self.pending.len() + self.in_flight.len()
+        let raised = self
+            .flying
+            .iter()
+            .filter(|key| self.place_of.contains_key(*key));
+        self.pending.len() + self.in_flight.len() - raised.count()
+    }
+
+    fn is_empty(&self) -> bool {
+        self.pending.is_empty() && self.in_flight.is_empty()
     }
 }
 
@@ -102,8 +113,8 @@ impl Backlog {
         for entry in entries {
             if state.closed {
                 refused.push(entry);
-            } else if let Err(entry) = self.add_one(&mut state, entry, waiter) {
-                refused.push(entry);
+            } else {
+                refused.extend(self.add_one(&mut state, entry, waiter));
             }
         }
         let failing = state.failing || state.closed;
@@ -112,7 +123,8 @@ impl Backlog {
         Added { refused, failing }
     }
 
-    fn add_one(&self, state: &mut State, entry: Entry, waiter: &Waiter) -> Result<(), Entry> {
+    /// Hands the letter back where there is no room.
+    fn add_one(&self, state: &mut State, entry: Entry, waiter: &Waiter) -> Option<Entry> {
         let waiter = (!state.failing).then(|| waiter.clone());
         let key = (entry.letter.tenant.clone(), entry.letter.id.clone());
         let place = state.place_of.get(&key).copied();
@@ -122,11 +134,14 @@ impl Backlog {
             let weight = waiting.entry.weight();
             let before = std::mem::replace(&mut waiting.weight, weight);
             state.bytes = (state.bytes + weight).saturating_sub(before);
-            return Ok(());
+            return None;
         }
         let weight = entry.weight();
-        if state.letters() >= self.most_letters || state.bytes + weight > self.most_bytes {
-            return Err(entry);
+        let full = state.pending.len() + state.in_flight.len() >= self.most_letters
+            || state.bytes + weight > self.most_bytes;
+        // A letter that is being written needs no new place: written or not, it will be one with this.
+        if full && !state.flying.contains(&key) {
+            return Some(entry);
         }
         let place = state.next_place;
         state.next_place += 1;
@@ -140,7 +155,7 @@ impl Backlog {
                 waiters: waiter.into_iter().collect(),
             },
         );
-        Ok(())
+        None
     }
 
     /// The next letters to write, oldest first, at most `most`; absent when the backlog is closing and empty.
@@ -168,7 +183,9 @@ impl Backlog {
         while state.in_flight.len() < most.max(1)
             && let Some((place, waiting)) = state.pending.pop_first()
         {
-            state.place_of.remove(&key_of(&waiting.entry));
+            let key = key_of(&waiting.entry);
+            state.place_of.remove(&key);
+            state.flying.insert(key);
             state.in_flight.insert(place, waiting);
         }
         let entries = state.in_flight.values().map(|w| Arc::clone(&w.entry));
@@ -180,6 +197,7 @@ impl Backlog {
     pub(super) fn committed(&self, stats: LetterStats, untaken: &[Arc<Entry>]) -> bool {
         let mut state = self.lock();
         let written = std::mem::take(&mut state.in_flight);
+        state.flying.clear();
         let bytes: usize = written.values().map(|waiting| waiting.weight).sum();
         state.bytes = state.bytes.saturating_sub(bytes);
         let logged = state.stats.logged;
@@ -203,6 +221,7 @@ impl Backlog {
     /// The letters of the last [`Backlog::next`] could not be written: they wait on, and nobody for them.
     pub(super) fn set_back(&self) {
         let mut state = self.lock();
+        state.flying.clear();
         for (place, mut older) in std::mem::take(&mut state.in_flight) {
             let key = key_of(&older.entry);
             let newer = state.place_of.insert(key, place);
@@ -228,7 +247,7 @@ impl Backlog {
     pub(super) fn late(&self) -> bool {
         let mut state = self.lock();
         // Nothing waits any more: the commit came just now.
-        let late = state.letters() > 0;
+        let late = !state.is_empty();
         let first = late && !std::mem::replace(&mut state.failing, true);
         drop(state);
         self.room.notify_waiters();
@@ -280,6 +299,7 @@ impl Backlog {
         state.closed = true;
         state.bytes = 0;
         state.place_of.clear();
+        state.flying.clear();
         let in_flight = std::mem::take(&mut state.in_flight).into_values();
         let pending = std::mem::take(&mut state.pending).into_values();
         let left: Vec<Waiting> = in_flight.chain(pending).collect();

@@ -1,7 +1,7 @@
 //! The one thread that writes letters: everything that waits goes into one transaction, so that one sync of the disk
 //! serves many verdicts. After a failure it tries again with a growing pause.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -28,7 +28,7 @@ pub(super) struct LetterFile {
 }
 
 impl LetterFile {
-    pub(super) fn open(path: &PathBuf, options: &LetterOptions) -> Result<Self, LetterStoreError> {
+    pub(super) fn open(path: &Path, options: &LetterOptions) -> Result<Self, LetterStoreError> {
         let connection = open_for_writing(path, options)?;
         let counted = || -> rusqlite::Result<(i64, LetterStats)> {
             let seen = rows::data_version(&connection)?;
@@ -130,9 +130,9 @@ impl Writer {
                 not_before = None;
                 continue;
             };
-            self.backlog.set_back();
             tracing::error!(%error, letters = batch.len(), retry_in = ?pause, "dead letters could not be stored; they wait in memory");
             self.options.events.on_store_failure(&error);
+            self.backlog.set_back();
             let now = Instant::now();
             if self.backlog.is_closing() {
                 pause = pause.min(CLOSING_PAUSE);
@@ -154,11 +154,11 @@ impl Writer {
         };
         match file.commit(batch) {
             Ok(at_fault) => {
+                let letters = at_fault.iter().map(|entry| &entry.letter);
+                log_whole(&self.options, &self.backlog, letters);
                 if self.backlog.committed(file.stats(), &at_fault) {
                     tracing::info!("dead letters are stored again");
                 }
-                let letters = at_fault.iter().map(|entry| &entry.letter);
-                log_whole(&self.options, &self.backlog, letters);
                 self.file = Some(file);
                 Ok(())
             }

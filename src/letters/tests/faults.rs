@@ -141,7 +141,7 @@ async fn the_bound_in_bytes_holds_too() {
     let store = open(
         dir.path(),
         LetterOptions {
-            spool_bytes: 200 * 1024,
+            spool_bytes: 180 * 1024,
             ..quick()
         },
     );

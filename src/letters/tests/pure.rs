@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 use super::super::standing::Entry;
 use super::super::*;
-use super::{letter, parking};
+use super::letter;
 use crate::domain::*;
 
 #[test]
@@ -133,5 +133,4 @@ fn a_borrowed_part_of_a_text_is_taken_over() {
         ..Masking::default()
     };
     assert_eq!(masked(letter("a"), &masking).explanation, "the ");
-    let _ = parking(letter("a"));
 }
