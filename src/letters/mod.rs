@@ -11,6 +11,7 @@
 //! [`LetterOptions::patience`]. Times are microseconds since the epoch, sizes are bytes.
 
 mod backlog;
+pub(crate) mod columns;
 mod error;
 mod identity;
 mod masking;

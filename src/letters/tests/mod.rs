@@ -4,6 +4,7 @@ mod concurrency;
 mod durability;
 mod faults;
 mod pure;
+mod render;
 mod schema;
 mod upsert;
 
