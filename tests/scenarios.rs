@@ -8,6 +8,7 @@ mod support;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use libtest_mimic::{Arguments, Failed, Trial};
@@ -16,6 +17,9 @@ use scenarios_runner::format::Scenario;
 use scenarios_runner::plan::Plan;
 use scenarios_runner::play::play;
 use support::process::{Server, Setup, write_file};
+
+/// How long /metrics may take to catch up with the answers.
+const METRICS_PATIENCE: Duration = Duration::from_secs(3);
 
 fn main() -> ExitCode {
     let arguments = Arguments::from_args();
@@ -97,7 +101,7 @@ async fn story(scenario: &Scenario) -> Result<()> {
     let server = Server::serving(&setup).await?;
     let wire = server.wire().await?;
     let plan = Plan::new(scenario, &wire)?;
-    let misses = play(&plan, &wire, || server.metrics()).await?;
+    let misses = play(&plan, &wire, || server.metrics(), METRICS_PATIENCE).await?;
     if misses.is_empty() {
         return Ok(());
     }

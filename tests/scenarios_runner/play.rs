@@ -16,9 +16,6 @@ use super::plan::{Expectation, Plan, PlannedCall, place};
 use super::request;
 use crate::support::wire::{Wire, to_json};
 
-/// How long the metrics page may take to catch up with the answers.
-const METRICS_PATIENCE: Duration = Duration::from_secs(3);
-
 /// One thing that was not as expected.
 #[derive(Debug)]
 pub(crate) struct Miss {
@@ -48,11 +45,13 @@ impl fmt::Display for Miss {
 /// Answers by the name that their step gave them.
 type Named = BTreeMap<String, Json>;
 
-/// Plays all steps, then reads the metrics page. Misses do not end the play: what follows is often telling.
+/// Plays all steps, then reads the metrics page, which may take `patience` to catch up with the answers. Misses do
+/// not end the play: what follows is often telling.
 pub(crate) async fn play(
     plan: &Plan,
     wire: &Wire,
     page: impl Fn() -> Result<String>,
+    patience: Duration,
 ) -> Result<Vec<Miss>> {
     let mut misses = Vec::new();
     let mut named = Named::new();
@@ -66,7 +65,7 @@ pub(crate) async fn play(
             misses.extend(compare(call, &place, answers, &mut named)?);
         }
     }
-    misses.extend(compare_metrics(plan, page).await?);
+    misses.extend(compare_metrics(plan, page, patience).await?);
     Ok(misses)
 }
 
@@ -197,7 +196,11 @@ fn check_all(
     }
 }
 
-async fn compare_metrics(plan: &Plan, page: impl Fn() -> Result<String>) -> Result<Vec<Miss>> {
+async fn compare_metrics(
+    plan: &Plan,
+    page: impl Fn() -> Result<String>,
+    patience: Duration,
+) -> Result<Vec<Miss>> {
     if plan.metrics.is_empty() {
         return Ok(Vec::new());
     }
@@ -218,7 +221,7 @@ async fn compare_metrics(plan: &Plan, page: impl Fn() -> Result<String>) -> Resu
                 })
             })
             .collect();
-        if misses.is_empty() || start.elapsed() > METRICS_PATIENCE {
+        if misses.is_empty() || start.elapsed() > patience {
             return Ok(misses);
         }
         tokio::time::sleep(Duration::from_millis(50)).await;
