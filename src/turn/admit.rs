@@ -218,7 +218,8 @@ impl Turn {
             if !self.closes(gate, state) {
                 return None;
             }
-            let (spent, then) = self.spent_cause(gate.moment, gate.tool, &state.cause, state.kind)?;
+            let (spent, then) =
+                self.spent_cause(gate.moment, gate.tool, &state.cause, state.kind)?;
             let stop = Stop::exhausted(Reason::CauseBudgetExhausted, spent, then);
             Some(Denial {
                 cause: Some((state.cause.clone(), state.kind)),
@@ -266,7 +267,11 @@ impl Turn {
     }
 
     /// The same effect under a new operation: gives the key to carry, or the denial.
-    fn same_effect(&self, gate: &Gate<'_>, operation: &Operation) -> Result<Option<Arc<str>>, Denial> {
+    fn same_effect(
+        &self,
+        gate: &Gate<'_>,
+        operation: &Operation,
+    ) -> Result<Option<Arc<str>>, Denial> {
         let Some(memory) = gate.digest.and_then(|digest| self.memory.call(digest)) else {
             return Ok(None);
         };
@@ -328,9 +333,11 @@ impl Turn {
             return None;
         }
         let last_success = self.last_success;
-        let standing = gate
-            .digest
-            .filter(|digest| self.memory.standing_failure(*digest, last_success).is_some());
+        let standing = gate.digest.filter(|digest| {
+            self.memory
+                .standing_failure(*digest, last_success)
+                .is_some()
+        });
         if let Some(digest) = standing {
             let failed = self.memory.call_mut(digest).failed.as_mut()?;
             failed.denials = failed.denials.saturating_add(1);
@@ -351,7 +358,13 @@ impl Turn {
     }
 
     /// A repeat is reprompted while there are reprompts left, and escalated at the third denial.
-    fn deny_repeat(&self, gate: &Gate<'_>, operation: &Operation, lesson: Option<String>, denials: u32) -> Denial {
+    fn deny_repeat(
+        &self,
+        gate: &Gate<'_>,
+        operation: &Operation,
+        lesson: Option<String>,
+        denials: u32,
+    ) -> Denial {
         const DENIALS: u32 = 3;
         let policy = gate.moment.policy;
         let none_left = spent(
@@ -360,11 +373,20 @@ impl Turn {
             policy.budgets.turn_max_reprompts,
         )
         .or_else(|| {
-            let limit = policy.limit_reprompts(&gate.tool.policy, None, crate::domain::Kind::Unknown);
-            spent(SpentBudgetName::OperationReprompts, operation.reprompts, limit)
+            let limit =
+                policy.limit_reprompts(&gate.tool.policy, None, crate::domain::Kind::Unknown);
+            spent(
+                SpentBudgetName::OperationReprompts,
+                operation.reprompts,
+                limit,
+            )
         });
         let escalates = denials >= DENIALS || none_left.is_some();
-        let action = if escalates { Action::Escalate } else { Action::Reprompt };
+        let action = if escalates {
+            Action::Escalate
+        } else {
+            Action::Reprompt
+        };
         Denial {
             stop: Stop {
                 action,
@@ -377,7 +399,13 @@ impl Turn {
         }
     }
 
-    fn let_out(&mut self, gate: &Gate<'_>, operation: &mut Operation, key: Option<Arc<str>>, said: &mut Said) -> Admission {
+    fn let_out(
+        &mut self,
+        gate: &Gate<'_>,
+        operation: &mut Operation,
+        key: Option<Arc<str>>,
+        said: &mut Said,
+    ) -> Admission {
         let call = &gate.request.call;
         if let Some(key) = key {
             operation.adopt_key(key);
@@ -406,8 +434,19 @@ impl Turn {
         admission
     }
 
-    fn deny(&mut self, gate: &Gate<'_>, operation: &mut Operation, denial: Denial, fits: bool, said: &mut Said) -> Admission {
-        let Stop { action, reason, spent } = denial.stop;
+    fn deny(
+        &mut self,
+        gate: &Gate<'_>,
+        operation: &mut Operation,
+        denial: Denial,
+        fits: bool,
+        said: &mut Said,
+    ) -> Admission {
+        let Stop {
+            action,
+            reason,
+            spent,
+        } = denial.stop;
         said.events.push(Event::Denied { reason });
         if spent.is_some() {
             said.events.push(Event::BudgetExhausted { reason });
@@ -527,16 +566,19 @@ fn further_attempt(gate: &Gate<'_>, operation: &Operation) -> Option<Denial> {
     if unsafe_now && operation.executed {
         return Some(already_executed(operation));
     }
-    let stop = operation.last_word.map(|word| word.reason).filter(|reason| {
-        matches!(
-            reason,
-            Reason::AlreadyExecuted
-                | Reason::MayStillBeRunning
-                | Reason::CheckStatus
-                | Reason::OutcomeUnknown
-                | Reason::UnsafeToRepeat
-        )
-    });
+    let stop = operation
+        .last_word
+        .map(|word| word.reason)
+        .filter(|reason| {
+            matches!(
+                reason,
+                Reason::AlreadyExecuted
+                    | Reason::MayStillBeRunning
+                    | Reason::CheckStatus
+                    | Reason::OutcomeUnknown
+                    | Reason::UnsafeToRepeat
+            )
+        });
     let may_have_executed = operation.worst_but_findings() == Execution::MaybeExecuted
         || operation.skips_attempts(gate.number);
     if unsafe_now && may_have_executed {
@@ -549,7 +591,9 @@ fn further_attempt(gate: &Gate<'_>, operation: &Operation) -> Option<Denial> {
         });
     }
     match (stop, operation.last_word) {
-        (Some(reason), Some(word)) if operation.stands_failed() => Some(Denial::new(word.action, reason)),
+        (Some(reason), Some(word)) if operation.stands_failed() => {
+            Some(Denial::new(word.action, reason))
+        }
         _ => None,
     }
 }

@@ -127,7 +127,9 @@ impl Turn {
         kind: Kind,
     ) -> Option<(SpentBudget, OnExhausted)> {
         let used = self.cause_state(cause)?.failures;
-        let limit = moment.policy.limit_cause(&cause.subject, &tool.policy, kind);
+        let limit = moment
+            .policy
+            .limit_cause(&cause.subject, &tool.policy, kind);
         let spent = spent(SpentBudgetName::CauseFailures, used, limit)?;
         let then = moment
             .policy

@@ -120,15 +120,27 @@ mod tests {
 
     #[test]
     fn numbers_that_lose_digits_are_never_taken_for_the_same() {
-        assert!(!same(r#"{"id":9007199254740993}"#, r#"{"id":9007199254740992}"#));
-        assert!(!same(r#"{"id":90071992547409931234}"#, r#"{"id":90071992547409931235}"#));
+        assert!(!same(
+            r#"{"id":9007199254740993}"#,
+            r#"{"id":9007199254740992}"#
+        ));
+        assert!(!same(
+            r#"{"id":90071992547409931234}"#,
+            r#"{"id":90071992547409931235}"#
+        ));
         assert!(!same(r#"{"sum":0.1000000000000000055}"#, r#"{"sum":0.1}"#));
-        assert!(same(r#"{"id":9007199254740993}"#, r#"{"id":9007199254740993}"#));
+        assert!(same(
+            r#"{"id":9007199254740993}"#,
+            r#"{"id":9007199254740993}"#
+        ));
     }
 
     #[test]
     fn a_member_named_twice_is_compared_byte_for_byte() {
         assert!(!same(r#"{"to":"a","to":"b"}"#, r#"{"to":"b"}"#));
-        assert!(same(r#"{"url":"http://x:1/\":"}"#, r#"{ "url": "http://x:1/\":" }"#));
+        assert!(same(
+            r#"{"url":"http://x:1/\":"}"#,
+            r#"{ "url": "http://x:1/\":" }"#
+        ));
     }
 }

@@ -11,7 +11,13 @@ use super::{Event, Tool, Turn};
 
 impl Turn {
     /// The cause's state, made where this is its first failure.
-    fn charge_mut(&mut self, cause: &Cause, kind: Kind, tool: &Arc<str>, event: u64) -> Option<&mut CauseState> {
+    fn charge_mut(
+        &mut self,
+        cause: &Cause,
+        kind: Kind,
+        tool: &Arc<str>,
+        event: u64,
+    ) -> Option<&mut CauseState> {
         let at = match self.causes.iter().position(|state| state.cause == *cause) {
             Some(at) => at,
             None => {

@@ -53,7 +53,13 @@ impl Turn {
         said.answered(())
     }
 
-    fn close_turn(&mut self, moment: &Moment<'_>, outcome: Option<Outcome>, may_be_silent: bool, said: &mut Said) -> EndOfTurn {
+    fn close_turn(
+        &mut self,
+        moment: &Moment<'_>,
+        outcome: Option<Outcome>,
+        may_be_silent: bool,
+        said: &mut Said,
+    ) -> EndOfTurn {
         let mut summary = self.summary();
         summary.silent = may_be_silent && !summary.unresolved_operations.is_empty();
         said.events.push(Event::TurnEnded { outcome });
@@ -111,7 +117,9 @@ impl Turn {
             .filter(|operation| self.is_unresolved(operation))
             .collect();
         open.sort_by(|a, b| (a.order, &a.id).cmp(&(b.order, &b.id)));
-        open.into_iter().map(|operation| operation.id.clone()).collect()
+        open.into_iter()
+            .map(|operation| operation.id.clone())
+            .collect()
     }
 
     fn is_unresolved(&self, operation: &Operation) -> bool {

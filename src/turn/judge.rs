@@ -3,7 +3,6 @@
 //! In order: the turn may be over; the attempt may be superseded or its operation done; the request may be a replay or
 //! the second word on it (row 1). Otherwise the attempt is fresh, and `settle` finds its verdict.
 
-use std::sync::Arc;
 
 use crate::domain::{
     Action, Category, Classification, Execution, JudgeRequest, Judgement, Kind, Origin, Reason,
@@ -57,7 +56,12 @@ impl Turn {
         let Some(mut operation) = self.take_operation(call, moment.now) else {
             let mut nobody = self.passing_operation(call, moment.now);
             Self::describe(&mut nobody, tool, call);
-            let bench = Bench { moment, tool, heard, number: call.attempt.max(1) };
+            let bench = Bench {
+                moment,
+                tool,
+                heard,
+                number: call.attempt.max(1),
+            };
             let judgement = self.stop_at_bound(&bench, &mut nobody, &mut said);
             return said.answered(judgement);
         };
@@ -67,13 +71,23 @@ impl Turn {
             (None, number) => number,
         };
         self.remember_request(Method::Judge, call, number, None);
-        let bench = Bench { moment, tool, heard, number };
+        let bench = Bench {
+            moment,
+            tool,
+            heard,
+            number,
+        };
         let judgement = self.judge_attempt(&bench, &mut operation, &mut said);
         self.put_back(operation);
         said.answered(judgement)
     }
 
-    fn judge_attempt(&mut self, bench: &Bench<'_>, operation: &mut Operation, said: &mut Said) -> Judgement {
+    fn judge_attempt(
+        &mut self,
+        bench: &Bench<'_>,
+        operation: &mut Operation,
+        said: &mut Said,
+    ) -> Judgement {
         let number = bench.number;
         if self.ended.is_some() {
             return self.close(bench, operation, Action::FailLoud, Reason::TurnEnded, said);
@@ -102,7 +116,13 @@ impl Turn {
     }
 
     /// The same answer again, counted nowhere.
-    fn replay(&self, bench: &Bench<'_>, operation: &Operation, judged: Judged, said: &mut Said) -> Judgement {
+    fn replay(
+        &self,
+        bench: &Bench<'_>,
+        operation: &Operation,
+        judged: Judged,
+        said: &mut Said,
+    ) -> Judgement {
         if let Some(id) = &judged.letter_id {
             self.park_again(bench.moment, bench.tool, operation, bench.number, id, said);
         }
@@ -129,8 +149,15 @@ impl Turn {
         judged.verdict = self.compose(bench.moment, bench.tool, operation, &draft);
         if first_word {
             said.events.push(judged_event(&judged));
-            judged.letter_id =
-                Some(self.park_stop(bench.moment, bench.tool, operation, bench.number, &judged, None, said));
+            judged.letter_id = Some(self.park_stop(
+                bench.moment,
+                bench.tool,
+                operation,
+                bench.number,
+                &judged,
+                None,
+                said,
+            ));
             self.record(operation, bench.number, judged.clone());
         } else {
             judged.letter_id = operation.letter.as_ref().map(|letter| letter.id.clone());
@@ -139,7 +166,12 @@ impl Turn {
     }
 
     /// The turn may not grow any further: nothing is remembered of this attempt, and nothing is let through any more.
-    fn stop_at_bound(&mut self, bench: &Bench<'_>, operation: &mut Operation, said: &mut Said) -> Judgement {
+    fn stop_at_bound(
+        &mut self,
+        bench: &Bench<'_>,
+        operation: &mut Operation,
+        said: &mut Said,
+    ) -> Judgement {
         let bound = u64::try_from(MAX_REMEMBERED).unwrap_or(u64::MAX);
         let spent = SpentBudget {
             name: SpentBudgetName::TurnRememberedCalls,
@@ -157,12 +189,24 @@ impl Turn {
         said.events.push(Event::BudgetExhausted {
             reason: Reason::TurnBudgetExhausted,
         });
-        judged.letter_id =
-            Some(self.park_stop(bench.moment, bench.tool, operation, bench.number, &judged, Some(spent), said));
+        judged.letter_id = Some(self.park_stop(
+            bench.moment,
+            bench.tool,
+            operation,
+            bench.number,
+            &judged,
+            Some(spent),
+            said,
+        ));
         self.judgement(bench, operation, judged, false)
     }
 
-    fn judge_fresh(&mut self, bench: &Bench<'_>, operation: &mut Operation, said: &mut Said) -> Judgement {
+    fn judge_fresh(
+        &mut self,
+        bench: &Bench<'_>,
+        operation: &mut Operation,
+        said: &mut Said,
+    ) -> Judgement {
         let (request, tool) = (bench.heard.request, bench.tool);
         let call = &request.call;
         let is_retry = operation
@@ -171,11 +215,16 @@ impl Turn {
         let was_admitted = operation.attempt(bench.number).is_some();
         Self::describe(operation, tool, call);
         // Only the same input is retried, so the next attempt of a retry that sends none means the one before.
-        let digest = bench.heard.digest.or(operation.input_digest.filter(|_| is_retry));
+        let digest = bench
+            .heard
+            .digest
+            .or(operation.input_digest.filter(|_| is_retry));
         if operation.see(bench.number, digest, call.idempotency_key.as_ref()) {
             self.count_call(&tool.name);
         }
-        let digest = operation.attempt(bench.number).and_then(|attempt| attempt.input);
+        let digest = operation
+            .attempt(bench.number)
+            .and_then(|attempt| attempt.input);
         self.keep_input(operation, call.input.as_ref(), digest);
         if let Some(id) = &call.approval_id {
             operation.approve(id, bench.heard.digest);
@@ -183,7 +232,10 @@ impl Turn {
         self.hear(bench, operation);
         self.counters.judged = self.counters.judged.saturating_add(1);
         self.counters.tokens = self.counters.tokens.saturating_add(request.tokens_spent);
-        self.counters.tokens_wasted = self.counters.tokens_wasted.saturating_add(request.tokens_spent);
+        self.counters.tokens_wasted = self
+            .counters
+            .tokens_wasted
+            .saturating_add(request.tokens_spent);
         if request.tokens_spent > 0 {
             said.events.push(Event::WastedTokens(request.tokens_spent));
         }
@@ -213,7 +265,13 @@ impl Turn {
         }
         let mut judged = self.judged(bench, operation, circumstances, lesson);
         judged.lesson_cut = lesson_cut;
-        let settled = self.settle(bench.moment, tool, operation, &case(bench, &judged, Some(request.tries)), said);
+        let settled = self.settle(
+            bench.moment,
+            tool,
+            operation,
+            &case(bench, &judged, Some(request.tries)),
+            said,
+        );
         operation.failures = operation.failures.saturating_add(1);
         operation.last_fingerprint = Some(judged.classification.reading.fingerprint);
         self.remember_failure(bench, operation, &judged, digest);
@@ -221,7 +279,13 @@ impl Turn {
     }
 
     /// A second word: the verdict is made anew from what is now known, and nothing is drawn twice.
-    fn judge_again(&mut self, bench: &Bench<'_>, operation: &mut Operation, mut judged: Judged, said: &mut Said) -> Judgement {
+    fn judge_again(
+        &mut self,
+        bench: &Bench<'_>,
+        operation: &mut Operation,
+        mut judged: Judged,
+        said: &mut Said,
+    ) -> Judgement {
         let call = &bench.heard.request.call;
         Self::describe(operation, bench.tool, call);
         if let Some(id) = &call.approval_id {
@@ -232,7 +296,13 @@ impl Turn {
             judged.classification.reading.execution = word;
             judged.classification.reading.vouched = true;
         }
-        let settled = self.settle(bench.moment, bench.tool, operation, &case(bench, &judged, None), said);
+        let settled = self.settle(
+            bench.moment,
+            bench.tool,
+            operation,
+            &case(bench, &judged, None),
+            said,
+        );
         self.conclude(bench, operation, judged, settled, false, said)
     }
 
@@ -257,17 +327,39 @@ impl Turn {
             reason: judged.verdict.reason,
             finding: judged.finding,
         });
-        self.memory.remember_failed_operation(self.event, &operation.id);
+        self.memory
+            .remember_failed_operation(self.event, &operation.id);
         said.events.push(judged_event(&judged));
         if is_stop && fresh {
             let spent = settled.spent;
-            judged.letter_id =
-                Some(self.park_stop(bench.moment, bench.tool, operation, bench.number, &judged, spent, said));
+            judged.letter_id = Some(self.park_stop(
+                bench.moment,
+                bench.tool,
+                operation,
+                bench.number,
+                &judged,
+                spent,
+                said,
+            ));
         } else if is_stop {
-            judged.letter_id =
-                Some(self.park_second_word(bench.moment, bench.tool, operation, bench.number, &judged, said));
+            judged.letter_id = Some(self.park_second_word(
+                bench.moment,
+                bench.tool,
+                operation,
+                bench.number,
+                &judged,
+                said,
+            ));
         } else if let Some(id) = judged.letter_id.take() {
-            self.resolve_letter(bench.moment, bench.tool, operation, bench.number, &judged, &id, said);
+            self.resolve_letter(
+                bench.moment,
+                bench.tool,
+                operation,
+                bench.number,
+                &judged,
+                &id,
+                said,
+            );
         }
         self.record(operation, bench.number, judged.clone());
         self.judgement(bench, operation, judged, false)
@@ -288,12 +380,18 @@ impl Turn {
             _ => {}
         }
         if operation.attempt(number).is_none() {
-            operation.see(number, bench.heard.digest, bench.heard.request.call.idempotency_key.as_ref());
+            operation.see(
+                number,
+                bench.heard.digest,
+                bench.heard.request.call.idempotency_key.as_ref(),
+            );
         }
         if let Some(attempt) = operation.attempt_mut(number) {
             attempt.elapsed = bench.heard.request.elapsed.or(attempt.elapsed);
             if attempt.worker_id.is_none() {
-                attempt.worker_id.clone_from(&bench.heard.request.call.worker_id);
+                attempt
+                    .worker_id
+                    .clone_from(&bench.heard.request.call.worker_id);
             }
             if attempt.heard.is_none() {
                 attempt.heard = Some(reading.execution);
@@ -310,7 +408,11 @@ impl Turn {
     /// The corrective sentence: the worker's own, cut, else made from the failure where one can help.
     fn lesson(&self, bench: &Bench<'_>) -> (Option<String>, bool) {
         let request = bench.heard.request;
-        if let Some(own) = request.lesson.as_deref().filter(|own| !own.trim().is_empty()) {
+        if let Some(own) = request
+            .lesson
+            .as_deref()
+            .filter(|own| !own.trim().is_empty())
+        {
             let (lesson, cut) = lessons::cut_to_words(own);
             return (Some(lesson), cut);
         }
@@ -323,8 +425,17 @@ impl Turn {
             return (None, false);
         }
         let known_tools: Vec<&str> = if reading.kind == Kind::UnknownTool {
-            let described = bench.moment.policy.exact_tool_names();
-            described.chain(self.tools.keys().map(|tool| &**tool)).filter(|tool| *tool != &*bench.tool.name).collect()
+            let described = bench
+                .moment
+                .policy
+                .tools
+                .iter()
+                .map(|entry| &*entry.pattern);
+            described
+                .filter(|pattern| !pattern.contains(['*', '?']))
+                .chain(self.tools.keys().map(|tool| &**tool))
+                .filter(|tool| *tool != &*bench.tool.name)
+                .collect()
         } else {
             Vec::new()
         };
@@ -341,7 +452,12 @@ impl Turn {
 
     /// Whether the correction stopped changing. A rule-made lesson that says nothing particular corrects nothing, so
     /// only the same failure makes it the same.
-    fn is_same_lesson(&self, operation: &Operation, bench: &Bench<'_>, lesson: Option<&str>) -> bool {
+    fn is_same_lesson(
+        &self,
+        operation: &Operation,
+        bench: &Bench<'_>,
+        lesson: Option<&str>,
+    ) -> bool {
         let reading = &bench.heard.classification.reading;
         let (Some(before), Some(now)) = (operation.last_output_lesson.as_deref(), lesson) else {
             return false;
@@ -352,7 +468,13 @@ impl Turn {
             && (is_particular || operation.last_fingerprint == Some(reading.fingerprint))
     }
 
-    fn remember_failure(&mut self, bench: &Bench<'_>, operation: &Operation, judged: &Judged, digest: Option<CallDigest>) {
+    fn remember_failure(
+        &mut self,
+        bench: &Bench<'_>,
+        operation: &Operation,
+        judged: &Judged,
+        digest: Option<CallDigest>,
+    ) {
         let reading = &judged.classification.reading;
         let stays_wrong = !matches!(
             reading.kind.category(),
@@ -361,18 +483,34 @@ impl Turn {
         if let Some(digest) = digest
             && stays_wrong
         {
-            self.memory.remember_failed(digest, self.event, judged.lesson.clone(), self.last_success);
+            self.memory.remember_failed(
+                digest,
+                self.event,
+                judged.lesson.clone(),
+                self.last_success,
+            );
         }
         if reading.kind == Kind::WrongReference
             && operation.origin == Origin::Tool
             && let Some(reference) = &reading.reference
         {
-            self.memory.remember_missing(&bench.tool.name, reference, self.event, self.last_success);
+            self.memory.remember_missing(
+                &bench.tool.name,
+                reference,
+                self.event,
+                self.last_success,
+            );
         }
     }
 
     /// A judgement to be recorded, without its verdict yet.
-    fn judged(&mut self, bench: &Bench<'_>, operation: &Operation, circumstances: Circumstances, lesson: Option<String>) -> Judged {
+    fn judged(
+        &mut self,
+        bench: &Bench<'_>,
+        operation: &Operation,
+        circumstances: Circumstances,
+        lesson: Option<String>,
+    ) -> Judged {
         let request = bench.heard.request;
         Judged {
             at: bench.moment.now,
@@ -397,11 +535,20 @@ impl Turn {
         }
     }
 
-    fn judgement(&self, bench: &Bench<'_>, operation: &Operation, judged: Judged, replayed: bool) -> Judgement {
+    fn judgement(
+        &self,
+        bench: &Bench<'_>,
+        operation: &Operation,
+        judged: Judged,
+        replayed: bool,
+    ) -> Judgement {
         let scope = Scope {
             tool: bench.tool,
             operation,
-            cause: Some((&judged.classification.cause, judged.classification.reading.kind)),
+            cause: Some((
+                &judged.classification.cause,
+                judged.classification.reading.kind,
+            )),
         };
         let is_done = judged.verdict.reason == Reason::AlreadyExecuted;
         Judgement {
@@ -431,7 +578,9 @@ fn is_second_word(request: &JudgeRequest, operation: &Operation, judged: &Judged
     let reason = judged.verdict.reason;
     match request.failure.execution {
         Some(Execution::Executed) if !operation.executed => true,
-        Some(Execution::NotExecuted) if !operation.executed && asks_for_a_second_word(reason) => true,
+        Some(Execution::NotExecuted) if !operation.executed && asks_for_a_second_word(reason) => {
+            true
+        }
         _ => reason == Reason::ApprovalRequired && request.call.approval_id.is_some(),
     }
 }
@@ -454,4 +603,3 @@ fn judged_event(judged: &Judged) -> Event {
         family: judged.classification.cause.family,
     }
 }
-

@@ -114,8 +114,8 @@ impl Turn {
         operation: &Operation,
         spent: Option<SpentBudget>,
     ) -> Option<String> {
-        let may_harm = operation.effect != Effect::Idempotent
-            && operation.worst() != Execution::NotExecuted;
+        let may_harm =
+            operation.effect != Effect::Idempotent && operation.worst() != Execution::NotExecuted;
         if operation.letter.is_some() || may_harm {
             return None;
         }
@@ -377,7 +377,8 @@ impl Turn {
             escalate_to: None,
             stop_scope: None,
             check_status_with: None,
-            idempotency_key: newest.map_or_else(String::new, |operation| operation.key().to_string()),
+            idempotency_key: newest
+                .map_or_else(String::new, |operation| operation.key().to_string()),
             budgets,
             attempts: newest.map_or_else(Vec::new, |operation| operation.records()),
             silent: Some(SilentRecord {

@@ -76,7 +76,11 @@ impl Memory {
     }
 
     /// The failed call that stands: nothing has succeeded since.
-    pub(super) fn standing_failure(&self, digest: CallDigest, last_success: u64) -> Option<&FailedCall> {
+    pub(super) fn standing_failure(
+        &self,
+        digest: CallDigest,
+        last_success: u64,
+    ) -> Option<&FailedCall> {
         self.calls
             .get(&digest)?
             .failed
@@ -85,7 +89,13 @@ impl Memory {
     }
 
     /// Remembers a failed call; the count of its denials goes on while nothing succeeds.
-    pub(super) fn remember_failed(&mut self, digest: CallDigest, event: u64, lesson: Option<String>, last_success: u64) {
+    pub(super) fn remember_failed(
+        &mut self,
+        digest: CallDigest,
+        event: u64,
+        lesson: Option<String>,
+        last_success: u64,
+    ) {
         let denials = self
             .standing_failure(digest, last_success)
             .map_or(0, |failed| failed.denials);
@@ -97,7 +107,12 @@ impl Memory {
     }
 
     /// Remembers that an attempt of an operation may have executed with this call.
-    pub(super) fn remember_unknown(&mut self, digest: CallDigest, operation: &Arc<str>, attempt: u32) {
+    pub(super) fn remember_unknown(
+        &mut self,
+        digest: CallDigest,
+        operation: &Arc<str>,
+        attempt: u32,
+    ) {
         let unknown = &mut self.call_mut(digest).unknown;
         match unknown.iter_mut().find(|(known, _)| known == operation) {
             Some((_, known)) => *known = attempt,
@@ -106,14 +121,26 @@ impl Memory {
     }
 
     /// Whether this finding was made before with nothing succeeded since; remembers it.
-    pub(super) fn is_old_finding(&mut self, tool: &Arc<str>, fingerprint: Fingerprint, event: u64, last_success: u64) -> bool {
+    pub(super) fn is_old_finding(
+        &mut self,
+        tool: &Arc<str>,
+        fingerprint: Fingerprint,
+        event: u64,
+        last_success: u64,
+    ) -> bool {
         self.findings
             .insert((tool.clone(), fingerprint), event)
             .is_some_and(|before| before > last_success)
     }
 
     /// Remembers the reference that a failure of the tool named as missing.
-    pub(super) fn remember_missing(&mut self, tool: &Arc<str>, reference: &str, event: u64, last_success: u64) {
+    pub(super) fn remember_missing(
+        &mut self,
+        tool: &Arc<str>,
+        reference: &str,
+        event: u64,
+        last_success: u64,
+    ) {
         let key = (tool.clone(), Arc::from(reference));
         let missing = self.missing.entry(key.clone()).or_default();
         if missing.event <= last_success {
@@ -127,7 +154,12 @@ impl Memory {
     }
 
     /// A reference that the input names again although enough failures said that it does not exist.
-    pub(super) fn names_missing_again(&self, tool: &Arc<str>, input: &str, last_success: u64) -> Option<&Arc<str>> {
+    pub(super) fn names_missing_again(
+        &self,
+        tool: &Arc<str>,
+        input: &str,
+        last_success: u64,
+    ) -> Option<&Arc<str>> {
         self.often_missing
             .iter()
             .filter(|key| {
@@ -177,7 +209,9 @@ fn names_as_token(input: &str, reference: &str) -> bool {
     !reference.is_empty()
         && input.match_indices(reference).any(|(at, found)| {
             let before = input.get(..at).and_then(|head| head.chars().next_back());
-            let after = input.get(at + found.len()..).and_then(|tail| tail.chars().next());
+            let after = input
+                .get(at + found.len()..)
+                .and_then(|tail| tail.chars().next());
             !before.is_some_and(is_part) && !after.is_some_and(is_part)
         })
 }
@@ -197,7 +231,11 @@ mod tests {
             ("kunde_ü", "kunde", false),
             ("anything", "", false),
         ] {
-            assert_eq!(names_as_token(input, reference), named, "{input} / {reference}");
+            assert_eq!(
+                names_as_token(input, reference),
+                named,
+                "{input} / {reference}"
+            );
         }
     }
 }

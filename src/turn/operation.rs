@@ -152,7 +152,13 @@ pub(super) struct Operation {
 
 impl Operation {
     /// An operation that is seen for the first time.
-    pub(super) fn new(tenant: &str, turn_id: &str, id: Arc<str>, order: u64, now: Timestamp) -> Self {
+    pub(super) fn new(
+        tenant: &str,
+        turn_id: &str,
+        id: Arc<str>,
+        order: u64,
+        now: Timestamp,
+    ) -> Self {
         let derived_key = key::derive(tenant, turn_id, &id, 0).into();
         Operation {
             id,
@@ -209,7 +215,9 @@ impl Operation {
 
     /// The highest number seen; 0 before the first.
     pub(super) fn latest(&self) -> u32 {
-        self.attempts.last().map_or(self.unseen_through, |a| a.number)
+        self.attempts
+            .last()
+            .map_or(self.unseen_through, |a| a.number)
     }
 
     /// The number that an attempt of 0 stands for, where the attempt is about to go out.
@@ -227,7 +235,12 @@ impl Operation {
 
     /// Takes an attempt into the history and answers whether it is seen for the first time. Numbers that were skipped
     /// were made by somebody and never heard of: they may have executed.
-    pub(super) fn see(&mut self, number: u32, input: Option<CallDigest>, named_key: Option<&Arc<str>>) -> bool {
+    pub(super) fn see(
+        &mut self,
+        number: u32,
+        input: Option<CallDigest>,
+        named_key: Option<&Arc<str>>,
+    ) -> bool {
         if let Some(named) = named_key {
             self.adopted_key = Some(named.clone());
         }
@@ -328,7 +341,11 @@ impl Operation {
     }
 
     fn keys_that_may_have_executed(&self) -> impl Iterator<Item = &Arc<str>> {
-        let settled = if self.executed { 0 } else { self.settled_through };
+        let settled = if self.executed {
+            0
+        } else {
+            self.settled_through
+        };
         self.attempts
             .iter()
             .filter(move |a| a.number > settled && a.execution() != Execution::NotExecuted)

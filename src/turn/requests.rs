@@ -38,7 +38,12 @@ pub(super) struct RequestMemory {
 
 impl RequestMemory {
     /// Whether this is the same request again.
-    pub(super) fn check(&self, method: Method, call: &Call, request_id: &Arc<str>) -> Result<(), RequestIdReused> {
+    pub(super) fn check(
+        &self,
+        method: Method,
+        call: &Call,
+        request_id: &Arc<str>,
+    ) -> Result<(), RequestIdReused> {
         let same_attempt = call.attempt == 0 || call.attempt == self.attempt;
         if self.method == method && self.operation == call.operation_id && same_attempt {
             return Ok(());

@@ -3,11 +3,8 @@
 
 use std::time::Duration;
 
-use crate::domain::{
-    Action, Call, Category, Execution, Failure, Family, Kind, Reason, Verdict,
-};
+use crate::domain::{Action, Call, Category, Execution, Failure, Family, Kind, Reason, Verdict};
 use crate::lessons::{SpentBudget, SpentBudgetName};
-use crate::policy::OnExhausted;
 use crate::verdict::{CaseFacts, Deserved, PaymentFacts, Stop, WaitFacts, deserved, stop_for};
 
 use super::answer::Said;
@@ -58,24 +55,46 @@ impl Turn {
         let draws_reprompt = deserved.action == Action::Reprompt
             && match deserved.reason {
                 Reason::ModelOutput | Reason::PolicyOverride => true,
-                Reason::Exploratory => {
-                    !fresh_finding && kind.category() == Category::ModelOutput
-                }
+                Reason::Exploratory => !fresh_finding && kind.category() == Category::ModelOutput,
                 _ => false,
             };
         let wait = self.wait(moment, tool, operation, case, said);
-        let payment = self.payment(moment, tool, operation, case, &deserved, draws_reprompt, wait);
+        let payment = self.payment(
+            moment,
+            tool,
+            operation,
+            case,
+            &deserved,
+            draws_reprompt,
+            wait,
+        );
         let payment = if fresh_finding {
-            PaymentFacts { cause: None, operation: None, preconditions: None, ..payment }
+            PaymentFacts {
+                cause: None,
+                operation: None,
+                preconditions: None,
+                ..payment
+            }
         } else {
             payment
         };
         let stop = stop_for(&deserved, &payment);
         let (action, reason, spent) = match stop {
-            Some(Stop { action, reason, spent }) => (action, reason, spent),
+            Some(Stop {
+                action,
+                reason,
+                spent,
+            }) => (action, reason, spent),
             None => (deserved.action, deserved.reason, None),
         };
-        self.give_out(operation, case, action, stop.is_none() && draws_reprompt, wait, said);
+        self.give_out(
+            operation,
+            case,
+            action,
+            stop.is_none() && draws_reprompt,
+            wait,
+            said,
+        );
         if action == Action::Reprompt
             && matches!(reason, Reason::ModelOutput | Reason::PolicyOverride)
         {
@@ -130,14 +149,24 @@ impl Turn {
     }
 
     /// The wait of a retry: the stated one, else full jitter over base·2^(n−1) with n the operation's drawn attempts.
-    fn wait(&self, moment: &Moment<'_>, tool: &Tool, operation: &Operation, case: &Case<'_>, said: &mut Said) -> Duration {
+    fn wait(
+        &self,
+        moment: &Moment<'_>,
+        tool: &Tool,
+        operation: &Operation,
+        case: &Case<'_>,
+        said: &mut Said,
+    ) -> Duration {
         let reading = &case.judged.classification.reading;
         if let Some(stated) = reading.retry_after {
             return stated;
         }
         let dependency = case.judged.classification.dependency.as_deref();
-        let backoff = moment.policy.backoff_for(&tool.policy, dependency, reading.kind);
-        let doublings = u32::try_from(operation.drawn_attempts.saturating_sub(1).min(40)).unwrap_or(40);
+        let backoff = moment
+            .policy
+            .backoff_for(&tool.policy, dependency, reading.kind);
+        let doublings =
+            u32::try_from(operation.drawn_attempts.saturating_sub(1).min(40)).unwrap_or(40);
         let ceiling = backoff
             .base
             .checked_mul(2u32.saturating_pow(doublings.min(31)))
@@ -193,7 +222,10 @@ impl Turn {
             tool_calls: self.spent_tool_calls(moment, tool),
             wait: WaitFacts {
                 wait,
-                time_left: case.call.deadline.map(|deadline| deadline.since(moment.now)),
+                time_left: case
+                    .call
+                    .deadline
+                    .map(|deadline| deadline.since(moment.now)),
                 max_wait: moment
                     .policy
                     .backoff_for(
@@ -208,19 +240,37 @@ impl Turn {
     }
 
     /// The turn's budget of the verdict that is about to be given, where it is spent.
-    fn spent_verdicts(&self, moment: &Moment<'_>, is_retry: bool, draws_reprompt: bool) -> Option<SpentBudget> {
+    fn spent_verdicts(
+        &self,
+        moment: &Moment<'_>,
+        is_retry: bool,
+        draws_reprompt: bool,
+    ) -> Option<SpentBudget> {
         let limits = &moment.policy.budgets;
         if is_retry {
-            spent(SpentBudgetName::TurnRetries, self.counters.retries, limits.turn_max_retries)
+            spent(
+                SpentBudgetName::TurnRetries,
+                self.counters.retries,
+                limits.turn_max_retries,
+            )
         } else if draws_reprompt {
-            spent(SpentBudgetName::TurnReprompts, self.counters.reprompts, limits.turn_max_reprompts)
+            spent(
+                SpentBudgetName::TurnReprompts,
+                self.counters.reprompts,
+                limits.turn_max_reprompts,
+            )
         } else {
             None
         }
     }
 }
 
-fn case_facts(moment: &Moment<'_>, tool: &Tool, operation: &Operation, case: &Case<'_>) -> CaseFacts {
+fn case_facts(
+    moment: &Moment<'_>,
+    tool: &Tool,
+    operation: &Operation,
+    case: &Case<'_>,
+) -> CaseFacts {
     let reading = &case.judged.classification.reading;
     let circumstances = &case.judged.circumstances;
     CaseFacts {
@@ -250,4 +300,3 @@ fn case_facts(moment: &Moment<'_>, tool: &Tool, operation: &Operation, case: &Ca
             .and_then(|kind| kind.action),
     }
 }
-

@@ -42,7 +42,15 @@ impl Turn {
         Self::describe(&mut operation, tool, call);
         if fits && !known {
             self.remember_request(Method::ReportSuccess, call, number, None);
-            self.succeed(moment, tool, &mut operation, number, report, digest, &mut said);
+            self.succeed(
+                moment,
+                tool,
+                &mut operation,
+                number,
+                report,
+                digest,
+                &mut said,
+            );
         }
         let scope = Scope {
             tool,

@@ -43,10 +43,7 @@ impl Turn {
             execution: failure.execution,
             dependency: short(&failure.dependency),
         };
-        self.counters.text_bytes = self
-            .counters
-            .text_bytes
-            .saturating_add(kept.message.len());
+        self.counters.text_bytes = self.counters.text_bytes.saturating_add(kept.message.len());
         kept
     }
 
