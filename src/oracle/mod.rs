@@ -233,7 +233,8 @@ impl<S: TurnStore> Oracle<S> {
 
     fn abandon(&self, turn: &mut Turn, moment: &Moment<'_>) -> Answered<()> {
         let at = turn.due(&self.lifetimes).min(moment.now);
-        let seed = moment.seed ^ turn.last_activity().0;
+        // Many turns may be let go in one sweep: each gets its own letter id.
+        let seed = moment.seed ^ turn.name_hash();
         turn.abandon(&Moment { seed, ..*moment }, at)
     }
 
