@@ -104,7 +104,7 @@ impl<O: OracleClient> Worker<'_, O> {
                 Ok(None)
             }
             Err(failure) => {
-                let request = failed(step, key, failure);
+                let request = failed(step, key, *failure);
                 let judged = self.oracle.judge(self.turn_id, request).await?;
                 self.shown += 1;
                 Ok(Some(judged.verdict))

@@ -15,7 +15,7 @@ pub(super) struct ToolCall {
 /// The tools of one story.
 pub(super) trait World: Send {
     /// Does the work, or fails. `key` is the idempotency key that the call carries.
-    fn call(&mut self, call: &ToolCall, key: &str) -> Result<String, Failure>;
+    fn call(&mut self, call: &ToolCall, key: &str) -> Result<String, Box<Failure>>;
 
     /// Effects beyond those that were asked for.
     fn duplicates(&self) -> u64 {
@@ -32,19 +32,19 @@ pub(super) struct Payments {
 }
 
 impl World for Payments {
-    fn call(&mut self, _: &ToolCall, key: &str) -> Result<String, Failure> {
+    fn call(&mut self, _: &ToolCall, key: &str) -> Result<String, Box<Failure>> {
         let number = self.charges.len() + 1;
         let charge = self.charges.entry(key.to_owned());
         let answer = charge.or_insert_with(|| format!(r#"{{"charge":"ch_{number}"}}"#));
         if self.answers_lost == 0 {
             self.answers_lost += 1;
-            return Err(Failure {
+            return Err(Box::new(Failure {
                 message: "HTTPSConnectionPool(host='api.payments.example', port=443): \
                           Read timed out. (read timeout=10)"
                     .to_owned(),
                 exception_type: "requests.exceptions.ReadTimeout".to_owned(),
                 ..Failure::default()
-            });
+            }));
         }
         Ok(answer.clone())
     }
@@ -61,17 +61,17 @@ impl World for Payments {
 pub(super) struct Flights;
 
 impl World for Flights {
-    fn call(&mut self, call: &ToolCall, _: &str) -> Result<String, Failure> {
+    fn call(&mut self, call: &ToolCall, _: &str) -> Result<String, Box<Failure>> {
         let arguments: serde_json::Value = serde_json::from_str(&call.input).unwrap_or_default();
         let date = arguments.get("date").and_then(|date| date.as_str());
         if date.is_some_and(is_iso_date) {
             return Ok(r#"{"flights":["BS 101","BS 203"]}"#.to_owned());
         }
-        Err(Failure {
+        Err(Box::new(Failure {
             message: r#"{"error":"validation failed: field 'date' must be ISO 8601"}"#.to_owned(),
             http_status: Some(400),
             ..Failure::default()
-        })
+        }))
     }
 }
 
@@ -125,8 +125,8 @@ impl Broken {
 }
 
 impl World for Broken {
-    fn call(&mut self, _: &ToolCall, _: &str) -> Result<String, Failure> {
-        Err(self.failure.clone())
+    fn call(&mut self, _: &ToolCall, _: &str) -> Result<String, Box<Failure>> {
+        Err(Box::new(self.failure.clone()))
     }
 }
 
@@ -146,7 +146,7 @@ impl Counted {
         }
     }
 
-    pub(super) fn call(&mut self, call: &ToolCall, key: &str) -> Result<String, Failure> {
+    pub(super) fn call(&mut self, call: &ToolCall, key: &str) -> Result<String, Box<Failure>> {
         self.calls += 1;
         let answer = self.world.call(call, key);
         self.failures += u64::from(answer.is_err());
