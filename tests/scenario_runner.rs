@@ -396,6 +396,28 @@ steps:
 }
 
 #[test]
+fn requests_can_quote_earlier_answers() {
+    let story = |quote: &str| {
+        format!(
+            "{{name: toy, steps: [{{call: Judge, as: one, request: {{turn_id: a}}}},
+              {{call: Judge, request: {{turn_id: '{quote}'}}, expect: {{echo.turn_id: 'see a {{two.x}}'}}}}]}}"
+        )
+    };
+    let echo = |request: &Json| Ok(json!({"echo": request}));
+    let right = story("see {one.echo.turn_id} {two.x}");
+    assert_eq!(outcome(&right, "", echo), Ok(vec![]));
+    let fault = outcome(&story("{one.ecko}"), "", echo).unwrap_err();
+    assert!(
+        fault.contains("step 2 (Judge): request path `turn_id`"),
+        "{fault}"
+    );
+    assert!(
+        fault.contains("`JudgeResponse` has no field `ecko`"),
+        "{fault}"
+    );
+}
+
+#[test]
 fn counts_and_last_answers_can_fail() {
     let story = "
 name: toy
