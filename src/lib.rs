@@ -1,6 +1,7 @@
 //! Backstop tells AI-agent workers what to do after a step has failed.
 #![allow(missing_docs)]
 
+pub mod causes;
 pub mod classify;
 pub mod cli;
 pub mod demo;
@@ -15,3 +16,4 @@ pub mod server;
 pub mod settings;
 pub mod store;
 pub mod turn;
+pub mod verdict;

@@ -248,4 +248,7 @@ pub struct Policy {
     pub fleet: FleetSettings,
     /// The document as it was read; empty for the built-in policy.
     pub source: String,
+    /// Look-ups, built on first use: the fields above must not be changed after it. `Default::default()` in a
+    /// literal; a clone starts with a fresh one.
+    pub index: super::index::PolicyIndex,
 }

@@ -1,1 +1,3 @@
-//! TODO
+//! The edge: gRPC and HTTP in, domain types out. Wires; decides nothing.
+
+pub mod proto;

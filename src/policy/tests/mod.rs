@@ -1,0 +1,5 @@
+//! Tests of the policy as a whole: documents in, answers or faults out.
+
+mod faults;
+mod parsing;
+mod resolving;
