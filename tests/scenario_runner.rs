@@ -6,6 +6,7 @@ mod support;
 
 use std::convert::Infallible;
 use std::future::Future;
+use std::path::Path;
 use std::pin::Pin;
 use std::sync::{Arc, LazyLock};
 use std::task::{Context as TaskContext, Poll};
@@ -396,6 +397,28 @@ steps:
 }
 
 #[test]
+fn requests_can_quote_earlier_answers() {
+    let story = |quote: &str| {
+        format!(
+            "{{name: toy, steps: [{{call: Judge, as: one, request: {{turn_id: a}}}},
+              {{call: Judge, request: {{turn_id: '{quote}'}}, expect: {{echo.turn_id: 'see a {{two.x}}'}}}}]}}"
+        )
+    };
+    let echo = |request: &Json| Ok(json!({"echo": request}));
+    let right = story("see {one.echo.turn_id} {two.x}");
+    assert_eq!(outcome(&right, "", echo), Ok(vec![]));
+    let fault = outcome(&story("{one.ecko}"), "", echo).unwrap_err();
+    assert!(
+        fault.contains("step 2 (Judge): request path `turn_id`"),
+        "{fault}"
+    );
+    assert!(
+        fault.contains("`JudgeResponse` has no field `ecko`"),
+        "{fault}"
+    );
+}
+
+#[test]
 fn counts_and_last_answers_can_fail() {
     let story = "
 name: toy
@@ -456,4 +479,36 @@ fn series_are_summed_over_the_labels_that_are_not_named() {
         let misses = outcome(&story(fails), PAGE, retry).unwrap();
         assert!(misses[0].contains(&format!("got:    {got}")), "{misses:?}");
     }
+}
+
+#[test]
+fn every_scenario_file_fits_the_protos() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let protos = ["oracle", "dead_letter", "admin"].map(|name| format!("backstop/v1/{name}.proto"));
+    let includes = ["proto", "third_party"].map(|folder| root.join(folder));
+    let files = protox::compile(protos, includes).unwrap();
+    let pool = DescriptorPool::from_file_descriptor_set(files).unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .build()
+        .unwrap();
+    // Never connects: planning only looks at descriptors.
+    let channel =
+        runtime.block_on(async { Endpoint::from_static("http://127.0.0.1:9").connect_lazy() });
+    let wire = Wire::with_pool(channel, pool);
+    let mut seen = 0;
+    for folder in ["tests/scenarios", "tests/scenarios/extra"] {
+        for entry in std::fs::read_dir(root.join(folder)).unwrap() {
+            let file = entry.unwrap().path();
+            if file
+                .extension()
+                .is_some_and(|extension| extension == "yaml")
+            {
+                let scenario = Scenario::read(&file).unwrap();
+                let plan = Plan::new(&scenario, &wire);
+                assert!(plan.is_ok(), "{}: {plan:?}", file.display());
+                seen += 1;
+            }
+        }
+    }
+    assert!(seen > 50, "{seen} files");
 }

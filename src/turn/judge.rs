@@ -3,7 +3,6 @@
 //! In order: the turn may be over; the attempt may be superseded or its operation done; the request may be a replay or
 //! the second word on it (row 1). Otherwise the attempt is fresh, and `settle` finds its verdict.
 
-
 use crate::domain::{
     Action, Category, Classification, Execution, JudgeRequest, Judgement, Kind, Origin, Reason,
 };

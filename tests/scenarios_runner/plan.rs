@@ -10,7 +10,7 @@ use tonic::Code;
 use super::format::{Counts, Scenario, Step};
 use super::matcher::{Matcher, check_value, parse_duration};
 use super::path::{Target, resolve};
-use super::request;
+use super::request::{self, Fill};
 use super::series::{Series, number};
 use crate::support::wire::Wire;
 
@@ -170,8 +170,17 @@ fn plan_call(
     named: &BTreeMap<String, MessageDescriptor>,
 ) -> Result<PlannedCall, String> {
     let method = wire.method(call).map_err(|error| error.to_string())?;
-    // Built once here for its faults alone.
-    request::build(&method.input(), &step.request, 1, SystemTime::now())?;
+    // Built once here for its faults alone; earlier answers are not there yet, but their fields must exist.
+    let earlier = |name: &str, path: &str| {
+        let message: &MessageDescriptor = named.get(name)?;
+        Some(resolve(message, path).map(|_| String::new()))
+    };
+    let fill = Fill {
+        i: 1,
+        now: SystemTime::now(),
+        earlier: &earlier,
+    };
+    request::build(&method.input(), &step.request, &fill)?;
     let answer = method.output();
     if step.repeat == Some(0) {
         return Err("`repeat: 0` plays nothing".to_owned());

@@ -13,7 +13,7 @@ use tonic::{Code, Status};
 use super::matcher::shown;
 use super::path::look_up;
 use super::plan::{Expectation, Plan, PlannedCall, place};
-use super::request;
+use super::request::{self, Fill};
 use crate::support::wire::{Wire, to_json};
 
 /// One thing that was not as expected.
@@ -61,7 +61,9 @@ pub(crate) async fn play(
         }
         if let Some(call) = &step.call {
             let place = place(index, Some(call.method.name()));
-            let answers = send(call, wire).await.with_context(|| place.clone())?;
+            let answers = send(call, wire, &named)
+                .await
+                .with_context(|| place.clone())?;
             misses.extend(compare(call, &place, answers, &mut named)?);
         }
     }
@@ -69,12 +71,12 @@ pub(crate) async fn play(
     Ok(misses)
 }
 
-async fn send(call: &PlannedCall, wire: &Wire) -> Result<Vec<Result<Json, Status>>> {
+async fn send(call: &PlannedCall, wire: &Wire, named: &Named) -> Result<Vec<Result<Json, Status>>> {
     let mut answers = Vec::new();
     if call.concurrent {
         let mut flying = JoinSet::new();
         for i in 1..=call.repeat {
-            let (wire, method, request) = (wire.clone(), call.method.clone(), nth(call, i)?);
+            let (wire, method, request) = (wire.clone(), call.method.clone(), nth(call, i, named)?);
             flying.spawn(async move { (i, wire.call(&method, request).await) });
         }
         let mut landed = flying.join_all().await;
@@ -84,15 +86,29 @@ async fn send(call: &PlannedCall, wire: &Wire) -> Result<Vec<Result<Json, Status
         }
     } else {
         for i in 1..=call.repeat {
-            answers.push(as_json(wire.call(&call.method, nth(call, i)?).await)?);
+            answers.push(as_json(
+                wire.call(&call.method, nth(call, i, named)?).await,
+            )?);
         }
     }
     Ok(answers)
 }
 
-fn nth(call: &PlannedCall, i: u32) -> Result<DynamicMessage> {
-    request::build(&call.method.input(), &call.request, i, SystemTime::now())
-        .map_err(anyhow::Error::msg)
+fn nth(call: &PlannedCall, i: u32, named: &Named) -> Result<DynamicMessage> {
+    let earlier = |name: &str, path: &str| {
+        let answer = named.get(name)?;
+        Some(match look_up(answer, path) {
+            Some(Json::String(text)) => Ok(text.clone()),
+            Some(other) => Ok(other.to_string()),
+            None => Err(format!("the answer `{name}` has no `{path}`: {answer}")),
+        })
+    };
+    let fill = Fill {
+        i,
+        now: SystemTime::now(),
+        earlier: &earlier,
+    };
+    request::build(&call.method.input(), &call.request, &fill).map_err(anyhow::Error::msg)
 }
 
 fn as_json(answer: Result<DynamicMessage, Status>) -> Result<Result<Json, Status>> {

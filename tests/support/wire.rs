@@ -64,6 +64,11 @@ impl Wire {
         Ok(Wire { channel, pool })
     }
 
+    /// A client of services that are known already.
+    pub(crate) fn with_pool(channel: Channel, pool: DescriptorPool) -> Self {
+        Wire { channel, pool }
+    }
+
     /// The unary method of that name, whichever service of the package has it.
     pub(crate) fn method(&self, name: &str) -> Result<MethodDescriptor> {
         let found: Vec<MethodDescriptor> = self
