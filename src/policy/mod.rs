@@ -18,7 +18,9 @@ mod merge;
 mod model;
 mod parse;
 mod pattern;
+mod reload;
 mod section;
+mod values;
 
 #[cfg(test)]
 mod tests;
@@ -31,3 +33,4 @@ pub use model::{
     KindPolicy, Mode, OnExhausted, OperatorRule, Overrides, Policy, Profile, ToolEntry, ToolPolicy,
 };
 pub use pattern::matches as glob_matches;
+pub use reload::{ActivePolicy, PolicyHandle, PolicyLoadError, ReloadResult};

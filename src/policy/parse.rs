@@ -14,9 +14,12 @@ use super::model::{
     DependencyPolicy, FleetSettings, GroupPolicy, KindPolicy, Mode, OnExhausted, OperatorRule,
     Overrides, Policy, Profile, ToolEntry, ToolPolicy,
 };
-use super::section::{Bound, Field, Findings, Section, Wrong, read, valid_name, whole_number};
+use super::section::{Field, Findings, Section, read};
+use super::values::{Bound, Wrong, bounded_duration, describe, valid_name, whole_number};
 use crate::domain::{Action, Effect, Execution, Kind};
 
+/// Nobody reads more of them.
+const MAX_FAULTS: usize = 1_000;
 const NO_TIME: Duration = Duration::ZERO;
 const SHORTEST: Duration = Duration::from_millis(1);
 
@@ -27,7 +30,7 @@ impl Policy {
     /// Reads a policy document. An empty one is the built-in policy.
     ///
     /// # Errors
-    /// All faults of the document, in the order of its lines; nothing of a faulty document is used.
+    /// All faults of the document (the first 1,000), in the order of its lines; nothing of a faulty document is used.
     pub fn parse(text: &str) -> Result<Policy, PolicyFaults> {
         Policy::parse_with_warnings(text).map(|(policy, _)| policy)
     }
@@ -49,14 +52,17 @@ impl Policy {
         }
         let Findings {
             mut faults,
-            warnings,
+            mut warnings,
             ..
         } = findings;
         if faults.is_empty() {
-            return Ok((policy, warnings));
+            warnings.sort();
+            let warnings = warnings.into_iter().map(|(_, warning)| warning);
+            return Ok((policy, warnings.collect()));
         }
         faults.sort_by(|a, b| (a.line, a.column, &a.field).cmp(&(b.line, b.column, &b.field)));
         faults.dedup();
+        faults.truncate(MAX_FAULTS);
         Err(PolicyFaults { faults })
     }
 }
@@ -171,7 +177,7 @@ fn read_budgets(mut section: Section<'_>, policy: &mut Policy, findings: &mut Fi
         }
         let found = turn.value("max_elapsed", findings, |value| match value {
             Value::Scalar { text, .. } if text == "none" => Ok(None),
-            _ => super::section::bounded_duration(value, SHORTEST).map(Some),
+            _ => bounded_duration(value, SHORTEST).map(Some),
         });
         set(&mut limits.turn_max_elapsed, found);
         let found = read_on_exhausted(&mut turn, findings);
@@ -265,7 +271,7 @@ fn read_dependency(section: &mut Section<'_>, findings: &mut Findings) -> Depend
             Value::Scalar { text, .. } => hosts::parse(text).map_err(Wrong::plain),
             other => Err(Wrong::plain(format!(
                 "is {}, not a `host` or `host:port`",
-                super::section::describe(other)
+                describe(other)
             ))),
         })
     });
@@ -326,10 +332,7 @@ fn read_rule(field: &Field<'_>, findings: &mut Findings) -> Option<OperatorRule>
     let mut section = Section::open(field.node, &field.path, findings)?;
     let id = section.value("id", findings, |value| match value {
         Value::Scalar { text, .. } => check::rule_id(text).map_err(Wrong::plain),
-        other => Err(Wrong::plain(format!(
-            "is {}, not an id",
-            super::section::describe(other)
-        ))),
+        other => Err(Wrong::plain(format!("is {}, not an id", describe(other)))),
     });
     let text = section.text("text", findings);
     let code = section.text("code", findings);

@@ -20,6 +20,7 @@ mod events;
 mod judge;
 pub mod key;
 mod letters;
+mod lifetime;
 mod memory;
 mod operation;
 mod pairs;
@@ -35,6 +36,7 @@ pub use bounds::{MAX_CAUSES, MAX_OPERATIONS, MAX_REMEMBERED, MAX_RESULT_BYTES};
 pub use call_digest::CallDigest;
 pub use events::Event;
 pub use judge::Heard;
+pub use lifetime::Lifetimes;
 pub use state::{Moment, Tool, Turn};
 
 #[cfg(test)]

@@ -197,6 +197,14 @@ impl Turn {
         }
     }
 
+    /// A number that differs from turn to turn, the same in every process.
+    pub fn name_hash(&self) -> u64 {
+        let bytes = self.tenant.bytes().chain([0]).chain(self.turn_id.bytes());
+        bytes.fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+            (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+        })
+    }
+
     /// When the turn was last asked anything.
     pub fn last_activity(&self) -> Timestamp {
         self.last_activity

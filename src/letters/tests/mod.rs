@@ -94,9 +94,11 @@ pub(super) fn parking(letter: DeadLetter) -> Parking {
     }
 }
 
-/// Short pauses, so that a test of recovery is over soon.
+/// Short pauses, so that a test of recovery is over soon; more patience than usual, for a busy machine.
 pub(super) fn quick() -> LetterOptions {
     LetterOptions {
+        patience: Duration::from_secs(1),
+        close_patience: Duration::from_millis(500),
         first_pause: Duration::from_millis(5),
         longest_pause: Duration::from_millis(20),
         ..LetterOptions::default()

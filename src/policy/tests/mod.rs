@@ -2,4 +2,5 @@
 
 mod faults;
 mod parsing;
+mod reloading;
 mod resolving;

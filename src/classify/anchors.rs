@@ -1,0 +1,287 @@
+//! Numbers and codes that stand where a status or a code is said to stand.
+//!
+//! A number in a text is mostly an id, a port, a line or a count of tokens. It counts as a status only after words such
+//! as `status` or `HTTP`, in brackets, before a reason phrase, or alone at the start.
+
+use super::text::{is_word, starts_word};
+
+/// Words that may stand between a key and its value.
+const FILLERS: &[&str] = &["code", "error", "status", "http", "of", "was", "is", "response", "a", "an", "number"];
+
+/// The code that follows a key such as `code` at `at`: `code': 'x'`, `code = X`, `SQLSTATE[42P01]`, `Errno 13`.
+pub(super) fn code_after(text: &str, at: usize) -> Option<(usize, usize)> {
+    let bytes = text.as_bytes();
+    let mut start = at;
+    for _ in 0..3 {
+        start = skip_separators(bytes, start);
+        let end = token_end(bytes, start);
+        let token = text.get(start..end)?;
+        if token.is_empty() {
+            return None;
+        }
+        if !FILLERS.iter().any(|filler| filler.eq_ignore_ascii_case(token)) {
+            return Some((start, end));
+        }
+        start = end;
+    }
+    None
+}
+
+fn skip_separators(bytes: &[u8], from: usize) -> usize {
+    let rest = bytes.get(from..).unwrap_or_default();
+    let skipped = rest
+        .iter()
+        .take(6)
+        .take_while(|b| matches!(b, b' ' | b'\'' | b':' | b'=' | b'[' | b'(' | b'<' | b'>' | b'\n'))
+        .count();
+    from + skipped
+}
+
+fn token_end(bytes: &[u8], from: usize) -> usize {
+    let rest = bytes.get(from..).unwrap_or_default();
+    let len = rest
+        .iter()
+        .take(80)
+        .take_while(|b| is_word(**b) || matches!(b, b'-' | b'.'))
+        .count();
+    let trimmed = rest
+        .get(..len)
+        .unwrap_or_default()
+        .iter()
+        .rev()
+        .take_while(|b| matches!(b, b'.' | b'-'))
+        .count();
+    from + len - trimmed
+}
+
+/// The HTTP statuses that a failure states: the field, and those in the text, looked for only when asked.
+pub(super) struct Statuses {
+    field: Option<u16>,
+    in_text: Option<Vec<Stated>>,
+}
+
+/// A status in the text and its span.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Stated {
+    pub(super) status: u16,
+    pub(super) start: usize,
+    pub(super) end: usize,
+}
+
+impl Statuses {
+    pub(super) fn new(field: Option<u16>, _text: &str) -> Self {
+        Statuses { field, in_text: None }
+    }
+
+    fn in_text(&mut self, text: &str) -> &[Stated] {
+        self.in_text.get_or_insert_with(|| stated(text))
+    }
+
+    /// Whether one of `wanted` is stated anywhere.
+    pub(super) fn any_of(&mut self, text: &str, wanted: &[u16]) -> bool {
+        self.field.is_some_and(|status| wanted.contains(&status))
+            || self.in_text(text).iter().any(|found| wanted.contains(&found.status))
+    }
+
+    /// The status that counts, with its span where it is in the text. What a gateway wraps in a 400 or 500 of its own
+    /// says more than the wrapping.
+    pub(super) fn deciding(&mut self, text: &str) -> Option<(u16, Option<(usize, usize)>)> {
+        let field = self.field;
+        let inner = self.in_text(text).last().copied();
+        match (field, inner) {
+            (Some(status), Some(inner)) if matches!(status, 100..=399 | 400 | 500) && inner.status >= 400 => {
+                Some((inner.status, Some((inner.start, inner.end))))
+            }
+            (Some(status), _) => Some((status, None)),
+            (None, Some(inner)) => Some((inner.status, Some((inner.start, inner.end)))),
+            (None, None) => None,
+        }
+    }
+}
+
+/// Most statuses that are read from one text.
+const MAX_STATED: usize = 16;
+
+/// Every status that the text states.
+pub(super) fn stated(text: &str) -> Vec<Stated> {
+    let bytes = text.as_bytes();
+    let mut found = Vec::new();
+    let mut at = 0;
+    while let Some(offset) = bytes.get(at..).and_then(|rest| rest.iter().position(|b| matches!(b, b'4' | b'5'))) {
+        let start = at + offset;
+        let end = start + 3;
+        at = start + 1;
+        let Some(status) = three_digits(bytes, start) else {
+            continue;
+        };
+        at = end;
+        if is_stated(text, bytes, start, end) {
+            found.push(Stated { status, start, end });
+            if found.len() == MAX_STATED {
+                break;
+            }
+        }
+    }
+    found
+}
+
+fn three_digits(bytes: &[u8], start: usize) -> Option<u16> {
+    let digits = bytes.get(start..start + 3)?;
+    let number = digits.iter().try_fold(0u16, |sum, b| {
+        b.is_ascii_digit().then(|| sum * 10 + u16::from(b - b'0'))
+    })?;
+    let before = start.checked_sub(1).and_then(|at| bytes.get(at)).copied();
+    let after = bytes.get(start + 3).copied();
+    let joined_before = before.is_some_and(|b| is_word(b) || matches!(b, b'.' | b'-' | b'#' | b'$' | b'+'));
+    let joined_after = after.is_some_and(is_word)
+        || matches!(after, Some(b'%' | b'/' | b'-'))
+        || after == Some(b'.') && bytes.get(start + 4).is_some_and(u8::is_ascii_digit);
+    (!joined_before && !joined_after).then_some(number)
+}
+
+/// Words before a number that make it a status.
+const BEFORE: &[&str] = &[
+    "status", "code", "http", "error", "response", "returned", "received", "got", "httperror", "statuscode",
+    "status_code", "responded", "http_status", "httpstatus", "httpcode", "errorcode", "error_code", "with", "a",
+    "clienterror", "apierror", "servererror", "http_code", "responsecode", "failed", "refused",
+];
+
+/// Words after a number that make it a status.
+const AFTER: &[&str] = &[
+    " bad request", " unauthorized", " payment required", " forbidden", " not found", " method not allowed",
+    " not acceptable", " request timeout", " conflict", " gone", " precondition failed", " payload too large",
+    " request entity too large", " unsupported media", " unprocessable", " locked", " too many requests",
+    " internal server error", " not implemented", " bad gateway", " service unavailable", " service temporarily",
+    " gateway time", " client error", " server error", " status", " {", " <", ":", " -", " (",
+];
+
+fn is_stated(text: &str, bytes: &[u8], start: usize, end: usize) -> bool {
+    let before = text.get(..start).unwrap_or_default();
+    let after = text.get(end..).unwrap_or_default();
+    let opened = before.ends_with(['(', '[']) && (after.starts_with([')', ']', ' ']));
+    let line = before.rsplit('\n').next().unwrap_or_default();
+    let bare = line.trim_matches([' ', '\'', '[', '(', '{', '<']).is_empty()
+        && (after.is_empty() || after.starts_with([' ', ':', '\n', '\'', ',', '.']));
+    // A port or a line of a file: `host:404`, `app.py:500`.
+    let glued = before.ends_with(':') && !before.ends_with("::") && !is_key_colon(bytes, start);
+    if glued && !line.ends_with(": ") {
+        return false;
+    }
+    let trimmed = before.trim_end_matches([' ', '\'', ':', '=', '(', '[', '{']);
+    let word_start = trimmed
+        .bytes()
+        .rev()
+        .take_while(|b| is_word(*b))
+        .count();
+    let word = trimmed.get(trimmed.len() - word_start..).unwrap_or_default();
+    let versioned = trimmed.to_ascii_lowercase();
+    let after_word = BEFORE.iter().any(|w| w.eq_ignore_ascii_case(word))
+        || versioned.ends_with("http/1.1")
+        || versioned.ends_with("http/1.0")
+        || versioned.ends_with("http/2")
+        || versioned.ends_with("http/2.0");
+    let reason = after.as_bytes();
+    let before_reason = AFTER.iter().take(20).any(|w| starts_with_ignoring_case(reason, w.as_bytes()));
+    let starts = bare && start == 0 || bare && AFTER.iter().any(|w| starts_with_ignoring_case(reason, w.as_bytes()));
+    opened || after_word || before_reason || starts
+}
+
+fn starts_with_ignoring_case(text: &[u8], prefix: &[u8]) -> bool {
+    text.get(..prefix.len()).is_some_and(|head| head.eq_ignore_ascii_case(prefix))
+}
+
+/// Whether the colon before `start` ends a key (`'code':404`, `status:404`).
+fn is_key_colon(bytes: &[u8], start: usize) -> bool {
+    let Some(colon) = start.checked_sub(1) else {
+        return false;
+    };
+    let before = bytes.get(..colon).unwrap_or_default();
+    if before.ends_with(b"'") {
+        return true;
+    }
+    let len = before.iter().rev().take_while(|b| is_word(**b)).count();
+    let word = before.get(before.len() - len..).unwrap_or_default();
+    starts_word(bytes, colon - len)
+        && BEFORE.iter().any(|w| w.as_bytes().eq_ignore_ascii_case(word))
+}
+
+const GRPC: [&str; 17] = [
+    "ok", "cancelled", "unknown", "invalidargument", "deadlineexceeded", "notfound", "alreadyexists",
+    "permissiondenied", "resourceexhausted", "failedprecondition", "aborted", "outofrange", "unimplemented",
+    "internal", "unavailable", "dataloss", "unauthenticated",
+];
+
+/// A gRPC code, by name in any style or by number, as the rules know it.
+pub(super) fn grpc_name(code: &str) -> String {
+    let code = code.trim();
+    if let Some(name) = code.parse::<usize>().ok().and_then(|number| GRPC.get(number)) {
+        return (*name).to_owned();
+    }
+    let last = code.rsplit(['.', ':']).next().unwrap_or(code);
+    let name = last.replace(['_', ' '], "").to_ascii_lowercase();
+    if name == "canceled" { "cancelled".to_owned() } else { name }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn statuses_count_only_where_they_are_said_to_stand() {
+        let cases: &[(&str, &[u16])] = &[
+            ("Error code: 429 - {'error': {}}", &[429]),
+            ("HTTP 503", &[503]),
+            ("HTTP/1.1 503 Service Unavailable", &[503]),
+            ("request failed with status code 502", &[502]),
+            ("{'status': 404}", &[404]),
+            ("{'status':404}", &[404]),
+            ("503", &[503]),
+            ("422: field 'x' is required", &[422]),
+            ("500: the ledger is frozen until month end", &[500]),
+            ("429 Client Error: Too Many Requests for url", &[429]),
+            ("APIError: [429]: Quota exceeded", &[429]),
+            ("[Status: 422]", &[422]),
+            ("status_code=500", &[500]),
+            ("received status 403 so", &[403]),
+            ("Error: 400 {", &[400]),
+            ("at index.js:500:3", &[]),
+            ("file app.py, line 404", &[]),
+            ("localhost:503 refused", &[]),
+            ("req_500", &[]),
+            ("500ms", &[]),
+            ("used 429 tokens", &[]),
+            ("took 500 of 503 items", &[]),
+            ("10.0.0.500", &[]),
+            ("job 404", &[]),
+        ];
+        for (text, want) in cases {
+            let got: Vec<u16> = stated(text).iter().map(|found| found.status).collect();
+            assert_eq!(&got, want, "{text}");
+        }
+    }
+
+    #[test]
+    fn codes_stand_after_their_key() {
+        let cases = [
+            ("code': 'insufficient_quota'", "insufficient_quota"),
+            ("code = Unavailable desc", "Unavailable"),
+            ("sqlstate[42P01]: x", "42P01"),
+            ("errno 111]", "111"),
+            ("error code: 1213", "1213"),
+            ("code>SlowDown</Code>", "SlowDown"),
+        ];
+        for (text, want) in cases {
+            let key = text.find(|c: char| !c.is_ascii_alphabetic()).unwrap();
+            let (start, end) = code_after(text, key).unwrap();
+            assert_eq!(&text[start..end], want);
+        }
+    }
+
+    #[test]
+    fn grpc_codes_have_many_spellings() {
+        for code in ["14", "UNAVAILABLE", "StatusCode.UNAVAILABLE", "Unavailable"] {
+            assert_eq!(grpc_name(code), "unavailable");
+        }
+        assert_eq!(grpc_name("CANCELED"), "cancelled");
+    }
+}

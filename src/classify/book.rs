@@ -1,0 +1,329 @@
+//! All built-in rules, compiled once: one automaton over every literal, and maps for codes, type names and statuses.
+//!
+//! Invariant: indices stored in the maps are positions in `rules`, `phrases` and `uses` of the same book.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
+
+use super::pattern::Phrase;
+use super::rules::{self, RuleError, RuleFile, RuleSource, Strength};
+use crate::domain::{Execution, Kind, Origin};
+
+/// One compiled rule.
+#[derive(Debug, Clone)]
+pub struct Rule {
+    /// `file/rule`, e.g. `openai/insufficient-quota`.
+    pub id: Arc<str>,
+    /// What it reads.
+    pub kind: Kind,
+    /// What it says of the work.
+    pub execution: Execution,
+    /// How it stands against other evidence.
+    pub strength: Strength,
+    /// Why it is so, for people.
+    pub why: Box<str>,
+    pub(super) conditions: Conditions,
+}
+
+/// What else must hold for a rule to count.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Conditions {
+    /// Marks of which none may be set.
+    pub(super) unless: Vec<u32>,
+    /// Marks of which one must be set.
+    pub(super) with: Vec<u32>,
+    pub(super) with_status: Vec<u16>,
+    pub(super) origin: Option<Origin>,
+    /// Marks of the vendor, of which one must be set.
+    pub(super) signs: Vec<u32>,
+    /// The same, but only for codes that are mere numbers.
+    pub(super) number_signs: Vec<u32>,
+}
+
+/// What a literal in the text is used for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Use {
+    /// Anchor of a phrase of a rule.
+    Phrase { rule: u32, phrase: u32 },
+    /// Anchor of a phrase that sets a mark.
+    Mark { mark: u32, phrase: u32 },
+    /// A vendor code so distinctive that it counts wherever it stands, in its exact case.
+    Code { rule: u32 },
+    /// The name of an exception's type, in its exact case; `suffix`: the end of one.
+    Exception { rule: u32, suffix: bool },
+    /// A word such as `code` or `errno`, after which a code may stand.
+    Key,
+}
+
+/// The compiled rules.
+#[derive(Debug)]
+pub(super) struct RuleBook {
+    pub(super) rules: Vec<Rule>,
+    pub(super) phrases: Vec<Phrase>,
+    pub(super) automaton: AhoCorasick,
+    /// For each literal the range of `uses`.
+    pub(super) spans: Vec<(u32, u32)>,
+    pub(super) uses: Vec<Use>,
+    pub(super) codes: HashMap<Box<str>, Vec<u32>>,
+    pub(super) exceptions: HashMap<Box<str>, Vec<u32>>,
+    pub(super) exception_ends: HashMap<Box<str>, Vec<u32>>,
+    pub(super) http: HashMap<u16, Vec<u32>>,
+    pub(super) grpc: HashMap<Box<str>, Vec<u32>>,
+    pub(super) exit: HashMap<i32, Vec<u32>>,
+    pub(super) marks: usize,
+}
+
+/// Words after which a code may stand.
+const KEYS: &[&str] = &[
+    "code", "errno", "sqlstate", "errorcode", "error_code", "error-code", "errcode", "status", "reason", "type",
+    "error", "tag", "name", "__type", "exceptionname", "status_code", "err_code", "extendedcode", "error_type",
+    "errortype", "err",
+];
+
+impl RuleBook {
+    /// Compiles the files that are built in.
+    pub(super) fn builtin() -> Result<Self, RuleError> {
+        Self::compile(rules::FILES)
+    }
+
+    pub(super) fn compile(files: &[(&str, &str)]) -> Result<Self, RuleError> {
+        let mut builder = Builder::default();
+        for key in KEYS {
+            builder.add_use(key, Use::Key);
+        }
+        for (name, source) in files {
+            let file = rules::parse(name, source)?;
+            builder.add_file(name, &file)?;
+        }
+        builder.finish()
+    }
+}
+
+#[derive(Default)]
+struct Builder {
+    rules: Vec<Rule>,
+    phrases: Vec<Phrase>,
+    uses: HashMap<String, Vec<Use>>,
+    marks: HashMap<String, u32>,
+    codes: HashMap<Box<str>, Vec<u32>>,
+    exceptions: HashMap<Box<str>, Vec<u32>>,
+    exception_ends: HashMap<Box<str>, Vec<u32>>,
+    http: HashMap<u16, Vec<u32>>,
+    grpc: HashMap<Box<str>, Vec<u32>>,
+    exit: HashMap<i32, Vec<u32>>,
+}
+
+fn index(len: usize) -> u32 {
+    u32::try_from(len).unwrap_or(u32::MAX)
+}
+
+impl Builder {
+    fn add_use(&mut self, literal: &str, used: Use) {
+        let uses = self.uses.entry(literal.to_ascii_lowercase()).or_default();
+        if !uses.contains(&used) {
+            uses.push(used);
+        }
+    }
+
+    fn add_file(&mut self, name: &str, file: &RuleFile) -> Result<(), RuleError> {
+        let mut signs = Vec::new();
+        for sign in file.signs.iter() {
+            signs.push(self.mark(name, "signs", "signs", sign)?);
+        }
+        let number_signs = match file.numbers_need_sign {
+            Some(false) => Vec::new(),
+            _ => signs.clone(),
+        };
+        for source in &file.rules {
+            self.add_rule(name, source, &signs, &number_signs)?;
+        }
+        Ok(())
+    }
+
+    fn add_rule(
+        &mut self,
+        file: &str,
+        source: &RuleSource,
+        signs: &[u32],
+        number_signs: &[u32],
+    ) -> Result<(), RuleError> {
+        let rule = index(self.rules.len());
+        let field = |field, detail: &str| RuleError::Field {
+            file: file.to_owned(),
+            rule: source.id.clone(),
+            field,
+            detail: detail.to_owned(),
+        };
+        let id: Arc<str> = format!("{file}/{}", source.id).into();
+        if self.rules.iter().any(|known| known.id == id) {
+            return Err(field("id", "is used twice; every rule needs its own"));
+        }
+        if source.why.trim().is_empty() {
+            return Err(field("why", "is empty; say why the rule is true"));
+        }
+        if source.signed && signs.is_empty() {
+            return Err(field("signed", "the file has no `signs` to look for"));
+        }
+        let before = self.evidence_count();
+        for phrase in source.text.iter() {
+            self.add_phrase(file, source, phrase, rule)?;
+        }
+        self.add_fields(source, rule);
+        if self.evidence_count() == before {
+            return Err(field("text", "the rule matches nothing; give text, codes, exceptions or a status"));
+        }
+        let conditions = Conditions {
+            unless: self.marks_of(file, &source.id, "unless", &source.unless)?,
+            with: self.marks_of(file, &source.id, "with", &source.with)?,
+            with_status: source.with_status.clone(),
+            origin: source.origin,
+            signs: if source.signed { signs.to_vec() } else { Vec::new() },
+            number_signs: number_signs.to_vec(),
+        };
+        self.rules.push(Rule {
+            id,
+            kind: source.kind,
+            execution: source.execution.unwrap_or(source.kind.usual_execution()),
+            strength: source.strength.unwrap_or(Strength::Specific),
+            why: source.why.as_str().into(),
+            conditions,
+        });
+        Ok(())
+    }
+
+    fn evidence_count(&self) -> usize {
+        let lists = |map: &HashMap<Box<str>, Vec<u32>>| map.values().map(Vec::len).sum::<usize>();
+        self.phrases.len()
+            + lists(&self.codes)
+            + lists(&self.exceptions)
+            + lists(&self.exception_ends)
+            + lists(&self.grpc)
+            + self.http.values().map(Vec::len).sum::<usize>()
+            + self.exit.values().map(Vec::len).sum::<usize>()
+    }
+
+    fn add_fields(&mut self, source: &RuleSource, rule: u32) {
+        for code in source.codes.to_vec() {
+            if is_distinctive(&code) {
+                self.add_use(&code, Use::Code { rule });
+            }
+            let key = code.to_ascii_lowercase().into_boxed_str();
+            self.codes.entry(key).or_default().push(rule);
+        }
+        for name in source.exceptions.to_vec() {
+            let (suffix, name) = match name.strip_prefix('*') {
+                Some(end) => (true, end.to_owned()),
+                None => (false, name),
+            };
+            self.add_use(&name, Use::Exception { rule, suffix });
+            let map = if suffix { &mut self.exception_ends } else { &mut self.exceptions };
+            map.entry(name.to_ascii_lowercase().into_boxed_str()).or_default().push(rule);
+        }
+        for status in &source.http {
+            self.http.entry(*status).or_default().push(rule);
+        }
+        for name in source.grpc.to_vec() {
+            let key = name.to_ascii_lowercase().replace('_', "").into_boxed_str();
+            self.grpc.entry(key).or_default().push(rule);
+        }
+        for exit in &source.exit {
+            self.exit.entry(*exit).or_default().push(rule);
+        }
+    }
+
+    fn add_phrase(
+        &mut self,
+        file: &str,
+        source: &RuleSource,
+        text: &str,
+        rule: u32,
+    ) -> Result<(), RuleError> {
+        let phrase = self.phrase(file, &source.id, "text", text)?;
+        let anchor = self.anchor(phrase);
+        self.add_use(&anchor, Use::Phrase { rule, phrase });
+        Ok(())
+    }
+
+    fn phrase(&mut self, file: &str, rule: &str, field: &'static str, text: &str) -> Result<u32, RuleError> {
+        let phrase =
+            Phrase::parse(text).map_err(|error| RuleError::phrase(file, rule, field, &error))?;
+        let at = index(self.phrases.len());
+        self.phrases.push(phrase);
+        Ok(at)
+    }
+
+    fn anchor(&self, phrase: u32) -> String {
+        let anchor = self.phrases.get(phrase as usize).map(Phrase::anchor).unwrap_or_default();
+        String::from_utf8_lossy(anchor).into_owned()
+    }
+
+    fn mark(&mut self, file: &str, rule: &str, field: &'static str, text: &str) -> Result<u32, RuleError> {
+        if let Some(mark) = self.marks.get(text) {
+            return Ok(*mark);
+        }
+        let phrase = self.phrase(file, rule, field, text)?;
+        let anchor = self.anchor(phrase);
+        let mark = index(self.marks.len());
+        self.marks.insert(text.to_owned(), mark);
+        self.add_use(&anchor, Use::Mark { mark, phrase });
+        Ok(mark)
+    }
+
+    fn marks_of(
+        &mut self,
+        file: &str,
+        rule: &str,
+        field: &'static str,
+        lines: &rules::Lines,
+    ) -> Result<Vec<u32>, RuleError> {
+        lines.iter().map(|line| self.mark(file, rule, field, line)).collect()
+    }
+
+    fn finish(self) -> Result<RuleBook, RuleError> {
+        let mut entries: Vec<(String, Vec<Use>)> = self.uses.into_iter().collect();
+        entries.sort_by(|a, b| a.0.cmp(&b.0));
+        let automaton = AhoCorasick::builder()
+            .match_kind(MatchKind::Standard)
+            .ascii_case_insensitive(true)
+            .kind(Some(AhoCorasickKind::ContiguousNFA))
+            .build(entries.iter().map(|(literal, _)| literal.as_bytes()))
+            .map_err(|error| RuleError::Automaton(error.to_string()))?;
+        let mut uses = Vec::new();
+        let mut spans = Vec::with_capacity(entries.len());
+        for (_, used) in entries {
+            let start = index(uses.len());
+            uses.extend(used);
+            spans.push((start, index(uses.len())));
+        }
+        Ok(RuleBook {
+            rules: self.rules,
+            phrases: self.phrases,
+            automaton,
+            spans,
+            uses,
+            codes: self.codes,
+            exceptions: self.exceptions,
+            exception_ends: self.exception_ends,
+            http: self.http,
+            grpc: self.grpc,
+            exit: self.exit,
+            marks: self.marks.len(),
+        })
+    }
+}
+
+/// Whether a code cannot be mistaken for prose or for somebody's number, wherever it stands.
+fn is_distinctive(code: &str) -> bool {
+    let letters = code.chars().filter(char::is_ascii_alphabetic).count();
+    let joined = code.contains('_') || code.contains('-') && code.contains(|c: char| c.is_ascii_alphabetic());
+    let mut previous_lower = false;
+    let mut humps = false;
+    for c in code.chars() {
+        humps |= previous_lower && c.is_ascii_uppercase();
+        previous_lower = c.is_ascii_lowercase();
+    }
+    let shouted = letters >= 5 && !code.contains(|c: char| c.is_ascii_lowercase());
+    letters >= 3 && (joined || humps || shouted)
+}

@@ -1,0 +1,467 @@
+//! The dependency that a text names as failed.
+//!
+//! One dead back end speaks in several wordings; what they share is its address. A name counts only where the wording
+//! says that *this* is what could not be reached: links to documentation and the caller's own address are not it.
+
+use crate::domain::{Family, Kind};
+
+use super::text::{find_ignoring_case, is_word};
+
+/// Longest name, in bytes.
+const LIMIT: usize = 200;
+
+/// Whether two names mean one host: any case, with or without port on either side.
+pub fn reads_as_same_host(a: &str, b: &str) -> bool {
+    let (a_host, a_port) = split_port(a.trim());
+    let (b_host, b_port) = split_port(b.trim());
+    !a_host.is_empty()
+        && a_host.eq_ignore_ascii_case(b_host)
+        && match (a_port, b_port) {
+            (Some(a), Some(b)) => a == b,
+            _ => true,
+        }
+}
+
+fn split_port(name: &str) -> (&str, Option<&str>) {
+    match name.rsplit_once(':') {
+        Some((host, port))
+            if !port.is_empty()
+                && port.bytes().all(|b| b.is_ascii_digit())
+                && (!host.contains(':') || host.ends_with(']')) =>
+        {
+            (host, Some(port))
+        }
+        _ => (name, None),
+    }
+}
+
+/// What a value after a lead looks like.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Shape {
+    /// A host, or a host and a port, perhaps as a URL.
+    Address,
+    /// The same, but only with a port or as a URL: the lead alone is too weak.
+    FullAddress,
+    /// A quoted or bare word that names a service.
+    Name,
+    /// A socket's path.
+    Path,
+}
+
+use Shape::{Address, FullAddress, Name, Path};
+
+/// Wordings, the most precise first.
+const LEADS: &[(&str, Shape)] = &[
+    ("socketremoteaddress", Address),
+    ("<nil>->", Address),
+    ("dial tcp: lookup ", Address),
+    ("lookup ", Address),
+    ("dial tcp ", FullAddress),
+    ("dial udp ", FullAddress),
+    ("dial unix ", Path),
+    ("could not translate host name ", Address),
+    ("could not resolve host: ", Address),
+    ("couldn't resolve host ", Address),
+    ("could not resolve hostname ", Address),
+    ("could not resolve ", Address),
+    ("failed to resolve ", Address),
+    ("nameresolutionerror: ", Address),
+    ("getaddrinfo enotfound ", Address),
+    ("getaddrinfo eai_again ", Address),
+    ("dns error for ", Address),
+    ("unknownhostexception: ", Address),
+    ("name or service not known: ", Address),
+    ("connect econnrefused ", Address),
+    ("connect etimedout ", Address),
+    ("connect ehostunreach ", Address),
+    ("connect enetunreach ", Address),
+    ("connect econnreset ", Address),
+    ("connect enoent ", Path),
+    ("read econnreset ", FullAddress),
+    ("attempted address: ", FullAddress),
+    ("connection to server at ", Address),
+    ("connection to server on socket ", Path),
+    ("connect to mysql server on ", Address),
+    ("connect to mysql server at ", Address),
+    ("mysql server through socket ", Path),
+    ("could not connect to redis at ", Address),
+    ("error 111 connecting to ", Address),
+    ("error connecting to ", Address),
+    ("connecting to ", FullAddress),
+    ("failed to connect to ", Address),
+    ("failed connect to ", Address),
+    ("could not connect to ", Address),
+    ("couldn't connect to ", Address),
+    ("cannot connect to host ", Address),
+    ("cannot connect to ", Address),
+    ("can't connect to ", Address),
+    ("unable to connect to ", Address),
+    ("connect to host ", Address),
+    ("connect to address ", Address),
+    ("connect to ", FullAddress),
+    ("connect call failed (", Address),
+    ("connection refused: ", Address),
+    ("connection refused to ", Address),
+    ("connection timed out: ", Address),
+    ("connection timed out to ", Address),
+    ("connection refused by ", Address),
+    ("connection reset by ", FullAddress),
+    ("connection to ", Address),
+    ("no route to host: ", Address),
+    ("no connection to ", Address),
+    ("lost connection to ", FullAddress),
+    ("upstream: ", FullAddress),
+    ("unable to access ", FullAddress),
+    ("host '", FullAddress),
+    ("first host tried, ", FullAddress),
+    ("the host ", FullAddress),
+    ("target:[", FullAddress),
+    ("for url: ", FullAddress),
+    ("for url ", FullAddress),
+    ("for url (", FullAddress),
+    ("fetching robots.txt ", Address),
+    ("fetch robots.txt ", Address),
+    ("request to ", FullAddress),
+    ("requesting ", FullAddress),
+    ("get '", FullAddress),
+    ("post '", FullAddress),
+    ("put '", FullAddress),
+    ("patch '", FullAddress),
+    ("delete '", FullAddress),
+    ("head '", FullAddress),
+    ("get ", FullAddress),
+    ("post ", FullAddress),
+    ("err_aborted at ", FullAddress),
+    ("err_connection_refused at ", FullAddress),
+    ("err_name_not_resolved at ", FullAddress),
+    ("err_connection_timed_out at ", FullAddress),
+    ("err_connection_reset at ", FullAddress),
+    ("err_connection_closed at ", FullAddress),
+    ("err_timed_out at ", FullAddress),
+    ("err_internet_disconnected at ", FullAddress),
+    ("navigating to ", FullAddress),
+    ("error sending request for url (", FullAddress),
+    ("i/o error on get request for ", FullAddress),
+    ("i/o error on post request for ", FullAddress),
+    ("etcd-endpoints://", Address),
+    ("bootstrap server ", FullAddress),
+    ("broker ", FullAddress),
+    ("ipv4:", FullAddress),
+    ("ipv4#", FullAddress),
+    ("mcp server ", Name),
+    ("stdio server ", Name),
+    ("servicecallout ", Name),
+    ("on server ", Name),
+    ("circuit breaker '", Name),
+    ("circuitbreaker '", Name),
+    ("service '", Name),
+    ("upstream service ", Name),
+];
+
+/// Wordings in which the name comes first.
+const TRAILS: &[&str] = &[
+    " timed out",
+    " session not available",
+    " is unreachable",
+    " is not reachable",
+    " is not responding",
+    " is down",
+    " is currently unavailable",
+    " is temporarily unavailable",
+    " did not respond",
+    " did not reply",
+];
+
+/// The dependency, lower-cased where it is an address.
+pub(super) fn read(text: &str, kind: Kind) -> Option<String> {
+    if !speaks_of_dependencies(kind) {
+        return None;
+    }
+    let bytes = text.as_bytes();
+    pool(text)
+        .or_else(|| remote_address(text))
+        .or_else(|| {
+            LEADS
+                .iter()
+                .filter(|(_, shape)| *shape == Name || kind.family().is_about_a_dependency() || kind == Kind::Misconfigured)
+                .find_map(|(lead, shape)| after_lead(text, bytes, lead, *shape))
+        })
+        .or_else(|| subject(text, kind))
+        .or_else(|| refused_address(text, kind))
+}
+
+/// Families about a dependency, and two kinds that may name a server which is not there.
+fn speaks_of_dependencies(kind: Kind) -> bool {
+    kind.family().is_about_a_dependency()
+        || matches!(kind, Kind::Misconfigured | Kind::PreconditionUnmet)
+            && kind.family() != Family::Output
+}
+
+/// urllib3: `HTTPSConnectionPool(host='x', port=443)`.
+fn pool(text: &str) -> Option<String> {
+    let at = text.find("(host='")?;
+    let rest = text.get(at + "(host='".len()..)?;
+    let (host, rest) = rest.split_once('\'')?;
+    let port = rest.trim_start_matches([',', ' ']).strip_prefix("port=").map(digits);
+    is_host(host).then(|| join(host, port.unwrap_or_default()))
+}
+
+/// undici: `remoteAddress: '127.0.0.1', remotePort: 3000`.
+fn remote_address(text: &str) -> Option<String> {
+    let at = text.find("remoteAddress")?;
+    let rest = text.get(at + "remoteAddress".len()..)?.trim_start_matches([':', ' ', '\'']);
+    let (host, rest) = rest.split_once('\'')?;
+    let port = rest
+        .split_once("remotePort")
+        .map(|(_, port)| digits(port.trim_start_matches([':', ' ', '\''])));
+    is_host(host).then(|| join(host, port.unwrap_or_default()))
+}
+
+fn digits(text: &str) -> &str {
+    let len = text.bytes().take_while(u8::is_ascii_digit).count();
+    text.get(..len).unwrap_or_default()
+}
+
+fn join(host: &str, port: &str) -> String {
+    let host = host.to_ascii_lowercase();
+    if port.is_empty() { host } else { format!("{host}:{port}") }
+}
+
+fn after_lead(text: &str, bytes: &[u8], lead: &str, shape: Shape) -> Option<String> {
+    let mut at = 0;
+    while let Some(found) = bytes.get(at..).and_then(|rest| find_ignoring_case(rest, lead.as_bytes())) {
+        let start = at + found;
+        at = start + lead.len();
+        let inside = start.checked_sub(1).and_then(|i| bytes.get(i)).copied().is_some_and(is_word)
+            && bytes.get(start).copied().is_some_and(is_word);
+        let Some(rest) = text.get(at..).filter(|_| !inside) else {
+            continue;
+        };
+        let value = match shape {
+            Address => address(rest, false),
+            FullAddress => address(rest, true),
+            Name => name(rest),
+            Path => path(rest),
+        };
+        if value.is_some() {
+            return value;
+        }
+    }
+    None
+}
+
+/// A host, `host:port`, `host (ip), port n`, `host port n`, or a URL's authority.
+fn address(rest: &str, full: bool) -> Option<String> {
+    let mut rest = rest.trim_start_matches(['\'', '(', '[', '<', ' ']);
+    for filler in ["url ", "host ", "the server: ", "ipv4:", "ipv4#", "ipv6:", "tcp://"] {
+        rest = rest.strip_prefix(filler).unwrap_or(rest).trim_start_matches('\'');
+    }
+    let (scheme, rest) = match rest.split_once("://") {
+        Some((scheme, rest)) if scheme.len() <= 12 && scheme.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'+') => {
+            (true, rest)
+        }
+        _ => (false, rest),
+    };
+    let end = rest
+        .find(|c: char| !(c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_' | ':' | '@' | '[' | ']' | '/')))
+        .unwrap_or(rest.len());
+    let (token, after) = rest.split_at_checked(end)?;
+    let authority = if scheme || !token.contains('/') {
+        token.split('/').next().unwrap_or(token)
+    } else {
+        // Java and etcd: `localhost/127.0.0.1:8080`, `0xc0…/127.0.0.1:2379`; a path: `host/path`.
+        match token.split_once('/') {
+            Some((_, second)) if second.parse::<std::net::SocketAddr>().is_ok() => second,
+            Some((first, _)) => first,
+            None => token,
+        }
+    };
+    let authority = authority.rsplit('@').next().unwrap_or(authority).trim_end_matches(['.', ':', '-', ']']);
+    let (host, port) = split_port(authority);
+    let port = port.or_else(|| port_in_words(after));
+    let host = host.trim_matches(['[', ']']);
+    let marked = scheme || port.is_some() || text_was_url(rest, end);
+    if !is_host(host) || full && !marked {
+        return None;
+    }
+    let named = marked || host.contains('.') || host == "localhost" || after.starts_with('\'');
+    named.then(|| join(host, port.unwrap_or_default()))
+}
+
+/// `<url host>` as recorded traces write it.
+fn text_was_url(rest: &str, end: usize) -> bool {
+    rest.get(end..).is_some_and(|after| after.starts_with('>'))
+}
+
+/// `', 5432)`, ` port 443`, ` (10.0.0.1), port 5432`.
+fn port_in_words(after: &str) -> Option<&str> {
+    let mut rest = after.trim_start_matches('\'');
+    if let Some((_, tail)) = rest.trim_start().strip_prefix('(').and_then(|inner| inner.split_once(')')) {
+        rest = tail;
+    }
+    let rest = rest.trim_start_matches([',', ' ']);
+    let rest = rest.strip_prefix("port ").or_else(|| rest.strip_prefix("port: ")).unwrap_or({
+        // `('127.0.0.1', 5432)`: a bare number counts only in such a pair.
+        if after.starts_with("', ") { rest } else { "" }
+    });
+    Some(digits(rest)).filter(|port| (2..=5).contains(&port.len()))
+}
+
+/// A host's characters, and at least one letter or a dotted number; not a file's name.
+fn is_host(host: &str) -> bool {
+    let fits = !host.is_empty()
+        && host.len() <= LIMIT
+        && host.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'-' | b'_' | b':'))
+        && host.bytes().next().is_some_and(|b| b.is_ascii_alphanumeric() || b == b':');
+    let is_number = host.bytes().all(|b| b.is_ascii_digit());
+    let word = ["the", "a", "server", "host", "database", "http", "https", "localhost:", "all", "any", "your"];
+    fits && !is_number && !word.iter().any(|w| w.eq_ignore_ascii_case(host))
+}
+
+/// A quoted name, or a bare one of name's characters.
+fn name(rest: &str) -> Option<String> {
+    let rest = rest.trim_start_matches([':', ' ']);
+    let found = match rest.strip_prefix('\'') {
+        Some(inner) => inner.split_once('\'')?.0,
+        None => {
+            let len = rest.bytes().take_while(|b| is_word(*b) || matches!(b, b'-' | b'.')).count();
+            rest.get(..len)?.trim_end_matches('.')
+        }
+    };
+    let quoted = rest.starts_with('\'');
+    let telling = quoted || found.contains(['-', '_']) || found.bytes().any(|b| b.is_ascii_uppercase());
+    (telling && !found.is_empty() && found.len() <= 80 && !found.contains('\n')).then(|| found.to_owned())
+}
+
+fn path(rest: &str) -> Option<String> {
+    let rest = rest.trim_start_matches(['\'', ' ']);
+    let end = rest.find(['\'', ' ', ':', '\n', ')']).unwrap_or(rest.len());
+    let found = rest.get(..end)?;
+    (found.starts_with('/') && found.len() <= LIMIT).then(|| found.to_owned())
+}
+
+/// `Request to Figma timed out`, `Unity session not available`: a name with a capital right before the verb.
+fn subject(text: &str, kind: Kind) -> Option<String> {
+    if kind.family() != Family::Outage {
+        return None;
+    }
+    let lowered = text.as_bytes();
+    TRAILS.iter().find_map(|trail| {
+        let at = find_ignoring_case(lowered, trail.as_bytes())?;
+        let before = text.get(..at)?;
+        let line = before.rsplit(['\n', '.', ':', ';', '\'']).next()?;
+        let mut words = line.split(' ').filter(|word| !word.is_empty()).rev();
+        let name = words.next()?;
+        let previous = words.next();
+        let led = matches!(previous, Some("to" | "from" | "service" | "by"));
+        let first_word_alone = previous.is_none() && *trail == " session not available";
+        let proper = name.bytes().next().is_some_and(|b| b.is_ascii_uppercase())
+            && name.bytes().all(|b| is_word(b) || b == b'-')
+            && name.len() >= 3
+            && !COMMON.iter().any(|word| word.eq_ignore_ascii_case(name));
+        ((led || first_word_alone) && proper).then(|| name.to_owned())
+    })
+}
+
+/// Capitalised words that name nothing.
+const COMMON: &[&str] = &[
+    "request", "connection", "command", "operation", "server", "service", "model", "the", "this", "it", "read",
+    "runtime", "process", "tool", "session", "browser", "error", "timeout", "http",
+];
+
+/// `10.1.2.3:5432: …` or `localhost:27017: [Errno 111] …`, where nothing better leads to it.
+fn refused_address(text: &str, kind: Kind) -> Option<String> {
+    if !matches!(kind, Kind::ConnectFailed | Kind::ConnectionLost | Kind::Timeout | Kind::Unavailable) {
+        return None;
+    }
+    text.split(|c: char| c.is_whitespace() || matches!(c, '\'' | ',' | '(' | ')' | '<' | '>' | '[' | ']' | '{' | '}' | ';'))
+        .map(|token| token.trim_end_matches([':', '.']))
+        .find_map(|token| {
+            let token = token.rsplit_once('/').filter(|(_, last)| last.parse::<std::net::SocketAddr>().is_ok()).map_or(token, |(_, last)| last);
+            let (host, port) = split_port(token);
+            let port = port.filter(|port| (2..=5).contains(&port.len()))?;
+            let is_address = host.parse::<std::net::IpAddr>().is_ok()
+                || host.eq_ignore_ascii_case("localhost")
+                || host.contains(['.', '-']) && is_host(host) && !is_file(host);
+            is_address.then(|| join(host, port))
+        })
+}
+
+/// `server.go:125` is a line of a file.
+fn is_file(host: &str) -> bool {
+    const ENDS: &[&str] = &[
+        "go", "py", "rs", "js", "ts", "mjs", "cjs", "jsx", "tsx", "java", "kt", "rb", "php", "cs", "c", "cc", "cpp",
+        "h", "sh", "sql", "json", "yaml", "yml", "html", "lua", "scala", "swift", "ex", "exs",
+    ];
+    host.rsplit('.').next().is_some_and(|end| ENDS.iter().any(|e| e.eq_ignore_ascii_case(end)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn named(kind: Kind, text: &str) -> Option<String> {
+        let mut folded = String::new();
+        super::super::text::fold(text, &mut folded);
+        read(&folded, kind)
+    }
+
+    #[test]
+    fn texts_name_what_failed() {
+        let cases = [
+            ("connect ECONNREFUSED 127.0.0.1:9222", "127.0.0.1:9222"),
+            ("could not list orders: dial tcp 10.1.2.3:5432: connect: connection refused", "10.1.2.3:5432"),
+            ("dial tcp 10.1.2.3:5432: i/o timeout", "10.1.2.3:5432"),
+            ("dial tcp: lookup db.internal on 10.0.0.2:53: no such host", "db.internal"),
+            ("could not translate host name \"db.internal\" to address: Name or service not known", "db.internal"),
+            ("Failed to connect to api.stripe.com port 443 after 21 ms: Connection refused", "api.stripe.com:443"),
+            ("HTTPSConnectionPool(host='API.x.com', port=443): Max retries exceeded", "api.x.com:443"),
+            ("Get \"https://172.18.0.3:30003/peers\": EOF", "172.18.0.3:30003"),
+            ("Cannot connect to host example.com:443 ssl:default [Name or service not known]", "example.com:443"),
+            ("[Errno 111] Connect call failed ('127.0.0.1', 5432)", "127.0.0.1:5432"),
+            ("connection to server at \"db.x\" (10.0.0.1), port 5432 failed: Connection refused", "db.x:5432"),
+            ("getaddrinfo ENOTFOUND api.example.com", "api.example.com"),
+            ("Connect to localhost:9200 [localhost/127.0.0.1] failed: Connection refused", "localhost:9200"),
+            ("java.net.UnknownHostException: search.internal", "search.internal"),
+            ("ssh: connect to host github.com port 22: Connection timed out", "github.com:22"),
+            ("Could not resolve host: github.com", "github.com"),
+            ("connect to server ipv4:127.0.0.1:50051: Failed", "127.0.0.1:50051"),
+            ("page.goto: net::ERR_CONNECTION_REFUSED at http://localhost:3000/", "localhost:3000"),
+            ("Error 111 connecting to localhost:6379. Connection refused.", "localhost:6379"),
+        ];
+        for (text, want) in cases {
+            assert_eq!(named(Kind::ConnectFailed, text).as_deref(), Some(want), "{text}");
+        }
+    }
+
+    #[test]
+    fn links_and_lines_of_code_are_no_dependency() {
+        let texts = [
+            "rate limited. Visit https://platform.openai.com/account/rate-limits to learn more.",
+            "boom at server.go:125",
+            "connection to the server was lost",
+            "Connection reset by peer",
+            "request timed out",
+        ];
+        for text in texts {
+            assert_eq!(named(Kind::ConnectionLost, text), None, "{text}");
+        }
+        assert_eq!(named(Kind::InvalidArguments, "connect ECONNREFUSED 127.0.0.1:9222"), None);
+    }
+
+    #[test]
+    fn hosts_are_the_same_with_or_without_port() {
+        let cases = [
+            ("crm.internal", "CRM.internal:8443", true),
+            ("crm.internal:8443", "crm.internal:8443", true),
+            ("crm.internal:8443", "crm.internal:80", false),
+            ("crm.internal", "erp.internal", false),
+            ("", "", false),
+            ("[::1]:80", "[::1]", true),
+        ];
+        for (a, b, want) in cases {
+            assert_eq!(reads_as_same_host(a, b), want, "{a} {b}");
+            assert_eq!(reads_as_same_host(b, a), want, "{b} {a}");
+        }
+    }
+}

@@ -1,0 +1,243 @@
+//! A digest by which the same failure is known again, whatever it happened to.
+//!
+//! Masked: numbers, hex ids and UUIDs, quoted values, paths, URLs, addresses and times. Letters are lower-cased, blanks
+//! folded, only the first [`HEAD`] bytes count. The digest is FNV-1a, 64 bits, over the masked bytes: independent of
+//! platform, and kept the same over releases (a test pins it), because stored letters carry it.
+
+use crate::domain::{Failure, Fingerprint};
+
+use super::text::cut;
+
+/// How much of a text counts, in bytes.
+const HEAD: usize = 2 * 1024;
+
+const OFFSET: u64 = 0xcbf2_9ce4_8422_2325;
+const PRIME: u64 = 0x0000_0100_0000_01b3;
+
+/// Digest of a text.
+pub fn fingerprint(text: &str) -> Fingerprint {
+    let mut digest = Digest::default();
+    digest.mask(cut(text, HEAD));
+    Fingerprint(digest.state)
+}
+
+/// Digest of a failure: its text, or, where that is empty, what else it says.
+pub(super) fn of_failure(failure: &Failure) -> Fingerprint {
+    if !failure.message.trim().is_empty() {
+        return fingerprint(&failure.message);
+    }
+    let mut digest = Digest::default();
+    for (field, value) in [
+        (b'c', failure.code.as_str()),
+        (b'e', &failure.exception_type),
+        (b'g', &failure.grpc_code),
+    ] {
+        if !value.is_empty() {
+            digest.push(field);
+            cut(value, HEAD).bytes().for_each(|b| digest.push(b.to_ascii_lowercase()));
+        }
+    }
+    let numbers = [
+        (b'h', failure.http_status.map(i64::from)),
+        (b'x', failure.exit_code.map(i64::from)),
+    ];
+    for (field, number) in numbers {
+        if let Some(number) = number {
+            digest.push(field);
+            number.to_le_bytes().into_iter().for_each(|b| digest.push(b));
+        }
+    }
+    Fingerprint(digest.state)
+}
+
+struct Digest {
+    state: u64,
+    last: u8,
+}
+
+impl Default for Digest {
+    fn default() -> Self {
+        Digest { state: OFFSET, last: b' ' }
+    }
+}
+
+impl Digest {
+    fn push(&mut self, byte: u8) {
+        self.state = (self.state ^ u64::from(byte)).wrapping_mul(PRIME);
+        self.last = byte;
+    }
+
+    /// A mask after a mask says no more than one.
+    fn push_mask(&mut self) {
+        if self.last != b'#' {
+            self.push(b'#');
+        }
+    }
+
+    fn push_space(&mut self) {
+        if self.last != b' ' {
+            self.push(b' ');
+        }
+    }
+
+    fn mask(&mut self, text: &str) {
+        let bytes = text.trim().as_bytes();
+        let mut at = 0;
+        while let Some(byte) = bytes.get(at).copied() {
+            at = match byte {
+                b'\'' | b'"' | b'`' => match quoted_end(bytes, at) {
+                    Some(end) => {
+                        self.push_mask();
+                        end
+                    }
+                    None => at + 1,
+                },
+                b' ' | b'\t' | b'\r' | b'\n' | 0 => {
+                    self.push_space();
+                    at + 1
+                }
+                _ if is_token(byte) => self.mask_token(bytes, at),
+                _ => {
+                    self.push(byte);
+                    at + 1
+                }
+            };
+        }
+    }
+
+    /// A token runs to the next blank, quote or bracket. It is kept as far as it is words.
+    fn mask_token(&mut self, bytes: &[u8], start: usize) -> usize {
+        let rest = bytes.get(start..).unwrap_or_default();
+        let plain = rest.iter().take_while(|b| is_token(**b)).count().max(1);
+        let is_url = rest.get(..plain).is_some_and(|token| token.windows(3).any(|w| w == b"://"));
+        // A URL's query belongs to it.
+        let query = if is_url { rest.iter().skip(plain).take_while(|b| is_token(**b) || b"?&=#,;!$*".contains(b)).count() } else { 0 };
+        let len = plain + query;
+        let token = rest.get(..len).unwrap_or_default();
+        let tail = token
+            .iter()
+            .rev()
+            .take_while(|b| matches!(b, b'.' | b':' | b'-' | b'/'))
+            .count();
+        let body = token.get(..len - tail).unwrap_or_default();
+        if is_place(body) || is_id(body) {
+            self.push_mask();
+        } else {
+            self.push_words(body);
+        }
+        token.get(len - tail..).unwrap_or_default().iter().for_each(|b| self.push(*b));
+        start + len
+    }
+
+    fn push_words(&mut self, token: &[u8]) {
+        for byte in token {
+            if byte.is_ascii_digit() {
+                self.push_mask();
+            } else {
+                self.push(byte.to_ascii_lowercase());
+            }
+        }
+    }
+}
+
+fn is_token(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.' | b'/' | b'\\' | b':' | b'@' | b'~' | b'%' | b'+')
+}
+
+/// A path, URL, address or host with a port: anything with a slash, an `@`, or dotted numbers.
+fn is_place(token: &[u8]) -> bool {
+    let has = |byte: u8| token.contains(&byte);
+    let dotted_numbers = token.iter().filter(|b| **b == b'.').count() == 3
+        && token.iter().all(|b| b.is_ascii_digit() || matches!(b, b'.' | b':'));
+    let slashed = (has(b'/') || has(b'\\')) && token.len() > 1;
+    let port = token.rsplit(|b| *b == b':').next().is_some_and(|tail| {
+        tail.len() < token.len() && !tail.is_empty() && tail.iter().all(u8::is_ascii_digit)
+    });
+    slashed || has(b'@') || dotted_numbers || port
+}
+
+/// A number with its unit, a hex id, a UUID, or a long token with digits in it.
+fn is_id(token: &[u8]) -> bool {
+    let digits = token.iter().filter(|b| b.is_ascii_digit()).count();
+    if digits == 0 {
+        return false;
+    }
+    let hex = token.len() >= 6 && token.iter().all(|b| b.is_ascii_hexdigit() || *b == b'-' || *b == b'x');
+    hex || token.len() >= 12 && digits >= 2 || digits * 2 >= token.len()
+}
+
+/// Where the quoted value that starts at `start` ends; an apostrophe within a word starts none.
+fn quoted_end(bytes: &[u8], start: usize) -> Option<usize> {
+    let quote = bytes.get(start).copied()?;
+    let before = start.checked_sub(1).and_then(|at| bytes.get(at)).copied();
+    if quote == b'\'' && before.is_some_and(|b| b.is_ascii_alphanumeric()) {
+        return None;
+    }
+    let rest = bytes.get(start + 1..)?;
+    let mut at = 0;
+    while let Some(offset) = rest.get(at..)?.iter().take(200).position(|b| *b == quote) {
+        let end = at + offset;
+        let inside = quote == b'\'' && rest.get(end + 1).is_some_and(u8::is_ascii_alphanumeric);
+        let escaped = end.checked_sub(1).and_then(|i| rest.get(i)) == Some(&b'\\');
+        if !inside && !escaped {
+            return Some(start + 1 + end + 1);
+        }
+        at = end + 1;
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_same_failure_has_one_fingerprint() {
+        let pairs = [
+            ("Widget engine gave up after 31 ms (job 8812)", "Widget engine gave up after 7 ms (job 9137)"),
+            ("No such file or directory: 'data_1.csv'", "No such file or directory: 'data_2.csv'"),
+            ("No such file or directory: 'data_1.csv'", "No such file or directory: \"it\"  "),
+            ("cannot open /tmp/a/b.txt", "cannot open /home/x/y.rs"),
+            ("job 550e8400-e29b-41d4-a716-446655440000 failed", "job 123e4567-e89b-12d3-a456-426614174000 failed"),
+            ("GET https://a.example/x?y=1 failed", "GET http://b.example/z failed"),
+            ("dial tcp 10.1.2.3:5432: refused", "dial tcp 10.9.9.9:80: refused"),
+            ("at 2024-01-02T03:04:05Z: boom", "at 2025-11-12T13:14:15.123Z: boom"),
+            ("commit deadbeef12 gone", "commit 0123abcdef gone"),
+            ("Timed  out\nafter 3s", "timed out after 45s"),
+            ("HAT030 not available", "HAT123 not available"),
+            ("503 directory backend unavailable (request 1)", "503 directory backend unavailable (request 12)"),
+        ];
+        for (a, b) in pairs {
+            assert_eq!(fingerprint(a), fingerprint(b), "{a} / {b}");
+        }
+    }
+
+    #[test]
+    fn different_failures_differ() {
+        let texts = [
+            "connection refused", "connection reset", "no such table: customer", "No such file: 'x'", "timed out",
+            "can't do it", "can't do that", "Widget engine gave up", "",
+        ];
+        for (i, a) in texts.iter().enumerate() {
+            for b in texts.iter().skip(i + 1) {
+                assert_ne!(fingerprint(a), fingerprint(b), "{a} / {b}");
+            }
+        }
+    }
+
+    #[test]
+    fn without_a_text_the_fields_count() {
+        let bare = |status, code: &str| {
+            of_failure(&Failure { http_status: status, code: code.to_owned(), ..Failure::default() })
+        };
+        assert_ne!(bare(Some(500), ""), bare(Some(503), ""));
+        assert_ne!(bare(None, "a"), bare(None, "b"));
+        assert_ne!(bare(None, ""), bare(Some(500), ""));
+    }
+
+    #[test]
+    fn the_digest_stays_the_same_over_releases() {
+        assert_eq!(fingerprint("").to_string(), "cbf29ce484222325");
+        assert_eq!(fingerprint("connection refused").to_string(), fingerprint("Connection  refused").to_string());
+    }
+}

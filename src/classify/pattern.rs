@@ -1,0 +1,287 @@
+//! Phrases: the small language in which rules say what a text contains.
+//!
+//! A phrase is literal text, any case, matched on word boundaries, with these signs: `*` any text within the line (at
+//! most [`GAP`] bytes), `**` the same over line breaks, `#` a number, `~` at either end lifts the word boundary there,
+//! `^` at the start and `$` at the end bind it to a line's. A backslash makes a sign literal.
+//!
+//! The longest literal of a phrase is its anchor: the automaton finds it, and only then is the rest looked at.
+
+use super::text::{ends_word, find_ignoring_case, is_word, rfind_ignoring_case, starts_word};
+
+/// Longest text that `*` and `**` stand for, in bytes.
+const GAP: usize = 200;
+
+/// One part of a phrase.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Part {
+    Literal(Vec<u8>),
+    /// Whether it may run over line breaks.
+    Gap(bool),
+    Number,
+}
+
+/// What is wrong with a phrase.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum PhraseError {
+    /// Nothing to look for.
+    #[error("the phrase `{0}` has no literal of two bytes or more; add a word")]
+    NoLiteral(String),
+}
+
+/// A compiled phrase.
+#[derive(Debug, Clone)]
+pub(super) struct Phrase {
+    parts: Vec<Part>,
+    anchor: usize,
+    starts_line: bool,
+    ends_line: bool,
+    free_start: bool,
+    free_end: bool,
+}
+
+impl Phrase {
+    pub(super) fn parse(source: &str) -> Result<Self, PhraseError> {
+        let mut body = source.trim();
+        let starts_line = strip_start(&mut body, '^');
+        let free_start = strip_start(&mut body, '~');
+        let ends_line = strip_end(&mut body, '$');
+        let free_end = strip_end(&mut body, '~');
+        let parts = parse_parts(body);
+        let anchor = parts
+            .iter()
+            .enumerate()
+            .filter_map(|(at, part)| match part {
+                Part::Literal(bytes) => Some((at, bytes.len())),
+                _ => None,
+            })
+            .max_by_key(|&(at, len)| (len, usize::MAX - at))
+            .filter(|&(_, len)| len >= 2)
+            .map(|(at, _)| at)
+            .ok_or_else(|| PhraseError::NoLiteral(source.to_owned()))?;
+        Ok(Phrase {
+            parts,
+            anchor,
+            starts_line,
+            ends_line,
+            free_start,
+            free_end,
+        })
+    }
+
+    /// The literal that the automaton looks for.
+    pub(super) fn anchor(&self) -> &[u8] {
+        match self.parts.get(self.anchor) {
+            Some(Part::Literal(bytes)) => bytes,
+            _ => &[],
+        }
+    }
+
+    /// How many bytes of literal text it takes: the measure of how specific it is.
+    pub(super) fn weight(&self) -> u32 {
+        let literals = self.parts.iter().map(|part| match part {
+            Part::Literal(bytes) => bytes.len(),
+            _ => 0,
+        });
+        u32::try_from(literals.sum::<usize>()).unwrap_or(u32::MAX)
+    }
+
+    /// The span that the phrase covers, given where its anchor was found.
+    pub(super) fn span(&self, text: &[u8], start: usize, end: usize) -> Option<(usize, usize)> {
+        let from = self.walk_back(text, start)?;
+        let to = self.walk_on(text, end)?;
+        let start_fits = self.free_start || starts_word(text, from);
+        let end_fits = self.free_end || ends_word(text, to);
+        let line_fits = (!self.starts_line || is_line_start(text, from))
+            && (!self.ends_line || is_line_end(text, to));
+        (start_fits && end_fits && line_fits).then_some((from, to))
+    }
+
+    fn walk_back(&self, text: &[u8], start: usize) -> Option<usize> {
+        let mut at = start;
+        let mut gap = None;
+        for part in self.parts.get(..self.anchor)?.iter().rev() {
+            match part {
+                Part::Gap(over_lines) => gap = Some(*over_lines),
+                Part::Number => at = skip_number_back(text, at)?,
+                Part::Literal(bytes) => {
+                    let from = at.saturating_sub(match gap.take() {
+                        Some(_) => GAP + bytes.len(),
+                        None => bytes.len(),
+                    });
+                    let window = text.get(from..at)?;
+                    let found = from + rfind_ignoring_case(window, bytes)?;
+                    self.check_gap(text, found + bytes.len(), at)?;
+                    at = found;
+                }
+            }
+        }
+        Some(at)
+    }
+
+    fn walk_on(&self, text: &[u8], end: usize) -> Option<usize> {
+        let mut at = end;
+        let mut gap = None;
+        for part in self.parts.get(self.anchor + 1..)? {
+            match part {
+                Part::Gap(over_lines) => gap = Some(*over_lines),
+                Part::Number => at = skip_number(text, at)?,
+                Part::Literal(bytes) => {
+                    let reach = match gap.take() {
+                        Some(_) => GAP + bytes.len(),
+                        None => bytes.len(),
+                    };
+                    let window = text.get(at..text.len().min(at.saturating_add(reach)))?;
+                    let found = at + find_ignoring_case(window, bytes)?;
+                    self.check_gap(text, at, found)?;
+                    at = found + bytes.len();
+                }
+            }
+        }
+        Some(at)
+    }
+
+    /// A gap may hold a line break only where the phrase says so.
+    fn check_gap(&self, text: &[u8], from: usize, to: usize) -> Option<()> {
+        let over_lines = self.parts.contains(&Part::Gap(true));
+        let gap = text.get(from..to)?;
+        (over_lines || !gap.contains(&b'\n')).then_some(())
+    }
+}
+
+fn strip_start(body: &mut &str, sign: char) -> bool {
+    body.strip_prefix(sign)
+        .map(|rest| *body = rest.trim_start())
+        .is_some()
+}
+
+fn strip_end(body: &mut &str, sign: char) -> bool {
+    if body.ends_with(&format!("\\{sign}")) {
+        return false;
+    }
+    body.strip_suffix(sign)
+        .map(|rest| *body = rest.trim_end())
+        .is_some()
+}
+
+fn parse_parts(body: &str) -> Vec<Part> {
+    let mut parts = Vec::new();
+    let mut literal = String::new();
+    let mut chars = body.chars().peekable();
+    while let Some(c) = chars.next() {
+        let part = match c {
+            '*' => Part::Gap(chars.next_if_eq(&'*').is_some()),
+            '#' => Part::Number,
+            '\\' => {
+                literal.extend(chars.next());
+                continue;
+            }
+            // Patterns are written as texts are read: one sort of quote.
+            '"' | '`' => {
+                literal.push('\'');
+                continue;
+            }
+            c => {
+                literal.push(c);
+                continue;
+            }
+        };
+        flush(&mut literal, &mut parts);
+        parts.push(part);
+    }
+    flush(&mut literal, &mut parts);
+    parts
+}
+
+fn flush(literal: &mut String, parts: &mut Vec<Part>) {
+    if !literal.is_empty() {
+        parts.push(Part::Literal(std::mem::take(literal).into_bytes()));
+    }
+}
+
+fn is_number_byte(byte: u8) -> bool {
+    byte.is_ascii_digit() || matches!(byte, b'.' | b',')
+}
+
+fn skip_number(text: &[u8], at: usize) -> Option<usize> {
+    let digits = text.get(at..)?.iter().take_while(|b| is_number_byte(**b)).count();
+    let starts = text.get(at).copied().is_some_and(|b| b.is_ascii_digit());
+    starts.then_some(at + digits)
+}
+
+fn skip_number_back(text: &[u8], at: usize) -> Option<usize> {
+    let digits = text
+        .get(..at)?
+        .iter()
+        .rev()
+        .take_while(|b| is_number_byte(**b))
+        .count();
+    (digits > 0).then_some(at - digits)
+}
+
+/// A line starts after a break; what opens a quoted text or names its level does not count.
+fn is_line_start(text: &[u8], at: usize) -> bool {
+    let before = text.get(..at).unwrap_or_default();
+    let line = before.rsplit(|b| *b == b'\n').next().unwrap_or_default();
+    let opening = |b: &u8| matches!(b, b' ' | b'\'' | b'(' | b'[' | b'{' | b'<' | b'-' | b'>');
+    if line.iter().all(opening) {
+        return true;
+    }
+    // `Error: `, `ERROR: `, `fatal: `, `TypeError: `: a level or a type, not a sentence.
+    let trimmed = line.trim_ascii_end();
+    trimmed.strip_suffix(b":").is_some_and(|level| {
+        level.len() <= 60 && level.iter().all(|b| is_word(*b) || matches!(b, b'.' | b':' | b'\'' | b'['| b']'))
+    })
+}
+
+fn is_line_end(text: &[u8], at: usize) -> bool {
+    let after = text.get(at..).unwrap_or_default();
+    let line = after.split(|b| *b == b'\n').next().unwrap_or_default();
+    line.iter()
+        .all(|b| matches!(b, b' ' | b'\'' | b'.' | b'!' | b')' | b']' | b'}' | b'>' | b':' | b',' | b';'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn matches(phrase: &str, text: &str) -> bool {
+        let phrase = Phrase::parse(phrase).unwrap();
+        let bytes = text.as_bytes();
+        let anchor = phrase.anchor();
+        (0..bytes.len()).any(|at| {
+            bytes
+                .get(at..at + anchor.len())
+                .is_some_and(|w| w.eq_ignore_ascii_case(anchor))
+                && phrase.span(bytes, at, at + anchor.len()).is_some()
+        })
+    }
+
+    #[test]
+    fn phrases_match_as_documented() {
+        let cases = [
+            ("rate limit", "Rate Limit reached", true),
+            ("rate", "separate", false),
+            ("rate~", "rates", true),
+            ("tool * not found", "Tool 'x' not found in agent", true),
+            ("tool * not found", "tool\nnot found", false),
+            ("tool ** not found", "tool \n not found", true),
+            ("waited # seconds", "we waited 12.5 seconds", true),
+            ("waited # seconds", "we waited long seconds", false),
+            ("^timeout$", "Timeout", true),
+            ("^timeout$", "Error: timeout.", true),
+            ("^timeout$", "a timeout", false),
+            ("^timeout$", "timeout setting", false),
+            (r"\* bad", "* bad", true),
+            (r#"the "x" key"#, "the 'x' key", true),
+            ("请求过于频繁", "您的请求过于频繁了", true),
+        ];
+        for (phrase, text, want) in cases {
+            assert_eq!(matches(phrase, text), want, "{phrase} in {text:?}");
+        }
+    }
+
+    #[test]
+    fn a_phrase_needs_a_literal() {
+        assert!(Phrase::parse("* # *").is_err());
+    }
+}

@@ -1,0 +1,173 @@
+//! One pass of the automaton over the folded text, and over the few short fields that may show which vendor speaks.
+//!
+//! What was found is kept in a scratch area that a thread uses over and over: a read allocates nothing but its result.
+
+use std::cell::RefCell;
+
+use super::Context;
+use super::book::{RuleBook, Use};
+use super::text::{ends_word, starts_word};
+use crate::domain::Failure;
+
+/// One use of one literal that was found, with the span that it covers in the folded text.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Hit {
+    pub(super) used: Use,
+    pub(super) start: usize,
+    pub(super) end: usize,
+}
+
+/// What a read works on.
+#[derive(Debug, Default)]
+pub(super) struct Scratch {
+    /// The folded message.
+    pub(super) text: String,
+    pub(super) hits: Vec<Hit>,
+    marks: Vec<u64>,
+}
+
+/// Most hits that are looked at: a text that is made of key words must not be slow.
+const MAX_HITS: usize = 512;
+
+thread_local! {
+    static SCRATCH: RefCell<Scratch> = RefCell::default();
+}
+
+/// Runs `read` with the thread's scratch area (or a fresh one, were it ever called from within itself).
+pub(super) fn with_scratch<T>(read: impl FnOnce(&mut Scratch) -> T) -> T {
+    SCRATCH.with(|cell| match cell.try_borrow_mut() {
+        Ok(mut scratch) => read(&mut scratch),
+        Err(_) => read(&mut Scratch::default()),
+    })
+}
+
+impl Scratch {
+    fn reset(&mut self, marks: usize) {
+        self.hits.clear();
+        self.marks.clear();
+        self.marks.resize(marks.div_ceil(64), 0);
+    }
+
+    fn set_mark(&mut self, mark: u32) {
+        if let Some(word) = self.marks.get_mut(mark as usize / 64) {
+            *word |= 1 << (mark % 64);
+        }
+    }
+
+    /// Whether a phrase with this mark occurs.
+    pub(super) fn has_mark(&self, mark: u32) -> bool {
+        self.marks
+            .get(mark as usize / 64)
+            .is_some_and(|word| word & (1 << (mark % 64)) != 0)
+    }
+
+    /// Whether one of these occurs.
+    pub(super) fn has_any(&self, marks: &[u32]) -> bool {
+        marks.iter().any(|mark| self.has_mark(*mark))
+    }
+}
+
+/// Fills `scratch` from the failure, whose folded message is in it already.
+pub(super) fn scan(book: &RuleBook, failure: &Failure, context: &Context<'_>, scratch: &mut Scratch) {
+    scratch.reset(book.marks);
+    let text = std::mem::take(&mut scratch.text);
+    scan_field(book, &text, true, scratch);
+    scratch.text = text;
+    for field in [failure.exception_type.as_str(), context.tool, &failure.dependency] {
+        scan_field(book, super::text::cut(field, 256), false, scratch);
+    }
+}
+
+fn scan_field(book: &RuleBook, text: &str, is_message: bool, scratch: &mut Scratch) {
+    let bytes = text.as_bytes();
+    for found in book.automaton.find_overlapping_iter(bytes) {
+        let (start, end) = (found.start(), found.end());
+        let Some((from, to)) = book.spans.get(found.pattern().as_usize()) else {
+            continue;
+        };
+        let uses = book.uses.get(*from as usize..*to as usize).unwrap_or_default();
+        for used in uses {
+            match *used {
+                Use::Mark { mark, phrase } => {
+                    let phrase = book.phrases.get(phrase as usize);
+                    if !scratch.has_mark(mark)
+                        && phrase.is_some_and(|p| p.span(bytes, start, end).is_some())
+                    {
+                        scratch.set_mark(mark);
+                    }
+                }
+                _ if !is_message || scratch.hits.len() >= MAX_HITS => {}
+                used => {
+                    if let Some((start, end)) = check(book, bytes, used, start, end) {
+                        scratch.hits.push(Hit { used, start, end });
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Whether the literal stands there as its use demands; the span that it then covers.
+fn check(
+    book: &RuleBook,
+    text: &[u8],
+    used: Use,
+    start: usize,
+    end: usize,
+) -> Option<(usize, usize)> {
+    match used {
+        Use::Phrase { phrase, .. } => book.phrases.get(phrase as usize)?.span(text, start, end),
+        Use::Key => (starts_key(text, start) && ends_word(text, end)).then_some((start, end)),
+        Use::Code { .. } => (starts_word(text, start) && ends_word(text, end) && keeps_case(text, start, end))
+            .then_some((start, end)),
+        Use::Exception { suffix, .. } => {
+            let starts = suffix || starts_word(text, start);
+            (starts && ends_word(text, end) && is_named(text, start, end)).then_some((start, end))
+        }
+        Use::Mark { .. } => None,
+    }
+}
+
+/// `errorCode` counts as `code`: keys are written in every style.
+fn starts_key(text: &[u8], start: usize) -> bool {
+    let first_is_upper = text.get(start).is_some_and(u8::is_ascii_uppercase);
+    let before = start.checked_sub(1).and_then(|at| text.get(at)).copied();
+    starts_word(text, start)
+        || before == Some(b'_')
+        || first_is_upper && before.is_some_and(|b| b.is_ascii_lowercase())
+}
+
+/// A code that counts wherever it stands must not be prose: it has an underscore, or capitals.
+fn keeps_case(text: &[u8], start: usize, end: usize) -> bool {
+    text.get(start..end).is_some_and(|word| {
+        word.iter().any(|b| matches!(b, b'_' | b'-')) || word.iter().any(u8::is_ascii_uppercase)
+    })
+}
+
+/// A type's name starts with a capital; the short ones that are also words must stand like a name.
+fn is_named(text: &[u8], start: usize, end: usize) -> bool {
+    let Some(name) = text.get(start..end) else {
+        return false;
+    };
+    let telling = [b"Error".as_slice(), b"Exception", b"Fault", b"Interrupt"]
+        .iter()
+        .any(|end| name.ends_with(end) && name.len() > end.len());
+    let capital = name.first().is_some_and(u8::is_ascii_uppercase)
+        || start
+            .checked_sub(1)
+            .and_then(|at| text.get(at))
+            .is_some_and(|b| *b == b'.');
+    let followed = matches!(
+        text.get(end),
+        None | Some(b':' | b'(' | b')' | b'\n' | b'\'' | b'{' | b'[' | b'>')
+    );
+    let dotted = start.checked_sub(1).and_then(|at| text.get(at)) == Some(&b'.');
+    capital && (telling || followed && (dotted || is_line_start(text, start)))
+}
+
+fn is_line_start(text: &[u8], start: usize) -> bool {
+    matches!(
+        start.checked_sub(1).and_then(|at| text.get(at)),
+        None | Some(b'\n' | b':' | b' ' | b'(' | b'\'' | b'[')
+    )
+}

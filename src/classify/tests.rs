@@ -1,0 +1,6 @@
+use super::*;
+
+#[test]
+fn builtin_rules_compile() {
+    Classifier::new(&[]).unwrap();
+}

@@ -1,0 +1,217 @@
+//! The failure's text in the one form that all patterns are written against.
+//!
+//! Workers hold the same words in many wrappings: JSON in JSON, a Python repr, a Go `%q`, curly quotes. Folding undoes
+//! the wrapping once, so that a rule is written once: quotes of all sorts become `'`, escapes are undone, runs of blanks
+//! become one space and line breaks one `\n`. Letters keep their case, because names such as `SlowDown` need it.
+//!
+//! Invariant: at most [`HEAD`] + [`TAIL`] bytes of the input are looked at, whatever its length.
+
+/// How much of the start of a long text is read, in bytes.
+pub(super) const HEAD: usize = 8 * 1024;
+/// How much of its end, in bytes: tracebacks name the error last.
+pub(super) const TAIL: usize = 8 * 1024;
+
+/// Writes the folded form of `input` to `out`, which is cleared first.
+pub(super) fn fold(input: &str, out: &mut String) {
+    out.clear();
+    if input.len() <= HEAD + TAIL {
+        fold_span(input, out);
+    } else {
+        let head = input.floor_char_boundary(HEAD);
+        let tail = input.ceil_char_boundary(input.len() - TAIL);
+        fold_span(input.get(..head).unwrap_or_default(), out);
+        push_break(out);
+        fold_span(input.get(tail..).unwrap_or_default(), out);
+    }
+    while out.ends_with([' ', '\n']) {
+        out.pop();
+    }
+}
+
+/// Whether a byte is copied as it is.
+const PLAIN: [bool; 256] = {
+    let mut plain = [false; 256];
+    let mut byte = 0x21;
+    while byte < 0x7f {
+        plain[byte] = !matches!(byte as u8, b'"' | b'`' | b'\\');
+        byte += 1;
+    }
+    plain
+};
+
+fn is_plain(byte: u8) -> bool {
+    PLAIN.get(usize::from(byte)).copied().unwrap_or(false)
+}
+
+fn fold_span(input: &str, out: &mut String) {
+    let mut rest = input;
+    while !rest.is_empty() {
+        let run = rest
+            .bytes()
+            .position(|byte| !is_plain(byte))
+            .unwrap_or(rest.len());
+        let (plain, special) = rest.split_at_checked(run).unwrap_or((rest, ""));
+        out.push_str(plain);
+        rest = fold_special(special, out);
+    }
+}
+
+/// Folds the one unit that `input` starts with and returns what comes after it.
+fn fold_special<'a>(input: &'a str, out: &mut String) -> &'a str {
+    let mut chars = input.chars();
+    let Some(first) = chars.next() else { return "" };
+    match first {
+        '\n' | '\r' => push_break(out),
+        '\\' => return fold_escape(chars.as_str(), out),
+        '"' | '`' | '‘' | '’' | '‚' | '“' | '”' | '„' | '«' | '»' | '「' | '」' => {
+            out.push('\'')
+        }
+        '：' => out.push(':'),
+        '，' => out.push(','),
+        c if c.is_whitespace() || c.is_control() => push_space(out),
+        c => out.push(c),
+    }
+    chars.as_str()
+}
+
+/// `input` follows a backslash. Any number of further ones counts as the same escape, nested deeper.
+fn fold_escape<'a>(input: &'a str, out: &mut String) -> &'a str {
+    let rest = input.trim_start_matches('\\');
+    let mut chars = rest.chars();
+    match chars.next() {
+        Some('"' | '\'' | '`') => out.push('\''),
+        Some('/') => out.push('/'),
+        Some('n' | 'r') => push_break(out),
+        Some('t') => push_space(out),
+        Some('u') => return fold_unicode(chars.as_str(), out),
+        _ => {
+            out.push('\\');
+            return rest;
+        }
+    }
+    chars.as_str()
+}
+
+fn fold_unicode<'a>(input: &'a str, out: &mut String) -> &'a str {
+    let decoded = input
+        .get(..4)
+        .and_then(|hex| u32::from_str_radix(hex, 16).ok())
+        .and_then(char::from_u32);
+    match (decoded, input.get(4..)) {
+        (Some(c), Some(rest)) => {
+            let mut buffer = [0; 4];
+            fold_special(c.encode_utf8(&mut buffer), out);
+            rest
+        }
+        _ => {
+            out.push_str("\\u");
+            input
+        }
+    }
+}
+
+fn push_space(out: &mut String) {
+    if !out.is_empty() && !out.ends_with([' ', '\n']) {
+        out.push(' ');
+    }
+}
+
+fn push_break(out: &mut String) {
+    if out.ends_with(' ') {
+        out.pop();
+    }
+    if !out.is_empty() && !out.ends_with('\n') {
+        out.push('\n');
+    }
+}
+
+/// Whether a byte belongs to a word; only ASCII ones do, so that scripts without spaces have no boundaries to miss.
+pub(super) const fn is_word(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || byte == b'_'
+}
+
+/// Whether no word runs over the position `at` on its left.
+pub(super) fn starts_word(text: &[u8], at: usize) -> bool {
+    at == 0
+        || !text.get(at).copied().is_some_and(is_word)
+        || !at
+            .checked_sub(1)
+            .and_then(|before| text.get(before).copied())
+            .is_some_and(is_word)
+}
+
+/// Whether no word runs over the position `at` on its right.
+pub(super) fn ends_word(text: &[u8], at: usize) -> bool {
+    !text.get(at).copied().is_some_and(is_word)
+        || !at
+            .checked_sub(1)
+            .and_then(|last| text.get(last).copied())
+            .is_some_and(is_word)
+}
+
+/// The part of `text` around nothing but its head: at most `limit` bytes, cut between characters.
+pub(super) fn cut(text: &str, limit: usize) -> &str {
+    if text.len() <= limit {
+        text
+    } else {
+        text.get(..text.floor_char_boundary(limit))
+            .unwrap_or_default()
+    }
+}
+
+/// Position of `needle` in `hay`, ASCII case ignored.
+pub(super) fn find_ignoring_case(hay: &[u8], needle: &[u8]) -> Option<usize> {
+    if needle.is_empty() {
+        return Some(0);
+    }
+    hay.windows(needle.len())
+        .position(|window| window.eq_ignore_ascii_case(needle))
+}
+
+/// Last position of `needle` in `hay`, ASCII case ignored.
+pub(super) fn rfind_ignoring_case(hay: &[u8], needle: &[u8]) -> Option<usize> {
+    if needle.is_empty() {
+        return Some(hay.len());
+    }
+    hay.windows(needle.len())
+        .rposition(|window| window.eq_ignore_ascii_case(needle))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn folded(input: &str) -> String {
+        let mut out = String::new();
+        fold(input, &mut out);
+        out
+    }
+
+    #[test]
+    fn unwraps_quotes_escapes_and_blanks() {
+        let cases = [
+            (r#"{"a": "b"}"#, "{'a': 'b'}"),
+            (r#"{\"a\": \\\"b\\\"}"#, "{'a': 'b'}"),
+            ("can’t  “do” `it`", "can't 'do' 'it'"),
+            ("a \r\n\n  b\t c", "a\nb c"),
+            (r"CEP INV\u00c1LIDO", "CEP INVÁLIDO"),
+            (r"a\nb", "a\nb"),
+            ("a\0b", "a b"),
+            (r"\u12", r"\u12"),
+            ("认证失败，请检查：Error", "认证失败,请检查:Error"),
+            ("  x  ", "x"),
+            ("", ""),
+        ];
+        for (input, want) in cases {
+            assert_eq!(folded(input), want, "{input:?}");
+        }
+    }
+
+    #[test]
+    fn long_texts_keep_head_and_tail() {
+        let text = format!("first{}last", "é".repeat(1 << 20));
+        let out = folded(&text);
+        assert!(out.len() <= HEAD + TAIL + 1);
+        assert!(out.starts_with("first") && out.ends_with("last"));
+    }
+}

@@ -1,0 +1,239 @@
+//! Which piece of evidence decides. The order is described at the head of the parent module.
+
+use super::anchors;
+use super::book::{Rule, RuleBook, Use};
+use super::rules::Strength;
+use super::scan::Scratch;
+use super::text::cut;
+use super::{Context, EVIDENCE_LIMIT, Finding};
+use crate::domain::{EvidenceSource, Failure};
+
+/// Order of two pieces: tier, source, specificity, position.
+type Rank = (Strength, u8, u32, usize);
+
+/// What a candidate's evidence is, kept as positions until it has won.
+#[derive(Debug, Clone, Copy)]
+enum Evidence {
+    /// A span of the folded text.
+    Span(usize, usize),
+    /// `field = value`.
+    Field(&'static str),
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Candidate {
+    rank: Rank,
+    rule: u32,
+    source: EvidenceSource,
+    evidence: Evidence,
+}
+
+struct Scale<'a> {
+    book: &'a RuleBook,
+    scratch: &'a Scratch,
+    context: &'a Context<'a>,
+    status: anchors::Statuses,
+    best: Option<Candidate>,
+}
+
+/// The winner among everything that the built-in rules find.
+pub(super) fn weigh(
+    book: &RuleBook,
+    failure: &Failure,
+    context: &Context<'_>,
+    scratch: &Scratch,
+) -> Option<Finding> {
+    let mut scale = Scale {
+        book,
+        scratch,
+        context,
+        status: anchors::Statuses::new(failure.http_status, &scratch.text),
+        best: None,
+    };
+    scale.weigh_code_field(failure);
+    scale.weigh_exception_field(failure);
+    scale.weigh_hits();
+    if scale.best.is_none_or(|best| best.rank.0 == Strength::Faint) {
+        scale.weigh_statuses(failure);
+    }
+    scale.best.and_then(|best| scale.finding(best, failure))
+}
+
+const CODE: u8 = 3;
+const EXCEPTION: u8 = 2;
+const TEXT: u8 = 1;
+
+impl Scale<'_> {
+    fn offer(&mut self, rule: u32, source: EvidenceSource, order: u8, weight: u32, position: usize, evidence: Evidence) {
+        let Some(entry) = self.book.rules.get(rule as usize) else {
+            return;
+        };
+        let rank = match (source, entry.strength) {
+            (EvidenceSource::Status, _) => (Strength::Generic, 0, weight, position),
+            // Text that overrules codes is written for that: there only its length counts.
+            (_, Strength::Decisive) => (Strength::Decisive, 0, weight, position),
+            (_, strength) => (strength, order, weight, position),
+        };
+        if self.best.as_ref().is_some_and(|best| best.rank >= rank) || !self.holds(rule) {
+            return;
+        }
+        self.best = Some(Candidate { rank, rule, source, evidence });
+    }
+
+    fn holds(&mut self, rule: u32) -> bool {
+        let Some(Rule { conditions, .. }) = self.book.rules.get(rule as usize) else {
+            return false;
+        };
+        (conditions.with.is_empty() || self.scratch.has_any(&conditions.with))
+            && (conditions.signs.is_empty() || self.scratch.has_any(&conditions.signs))
+            && !self.scratch.has_any(&conditions.unless)
+            && conditions.origin.is_none_or(|origin| origin == self.context.origin)
+            && (conditions.with_status.is_empty()
+                || self.status.any_of(&self.scratch.text, &conditions.with_status))
+    }
+
+    fn weigh_code(&mut self, code: &str, position: usize, evidence: Evidence) {
+        let key = code.to_ascii_lowercase();
+        let Some(rules) = self.book.codes.get(key.as_str()) else {
+            return;
+        };
+        let is_number = code.bytes().all(|b| b.is_ascii_digit() || b == b'-');
+        for rule in rules {
+            let signs = self.book.rules.get(*rule as usize).map(|r| r.conditions.number_signs.as_slice());
+            let signed = signs.is_none_or(|signs| signs.is_empty() || self.scratch.has_any(signs));
+            if !is_number || signed {
+                self.offer(*rule, EvidenceSource::Code, CODE, 0, position, evidence);
+            }
+        }
+    }
+
+    fn weigh_code_field(&mut self, failure: &Failure) {
+        let code = failure.code.trim();
+        if code.is_empty() || code.len() > 128 {
+            return;
+        }
+        // The field outranks what the text repeats of it.
+        self.weigh_code(code, usize::MAX, Evidence::Field("code"));
+        if let Some(last) = code.rsplit(['.', '/', ':', '#']).next()
+            && last.len() < code.len()
+        {
+            self.weigh_code(last, usize::MAX, Evidence::Field("code"));
+        }
+    }
+
+    fn weigh_exception_field(&mut self, failure: &Failure) {
+        let name = failure.exception_type.trim();
+        if name.is_empty() || name.len() > 256 {
+            return;
+        }
+        let last = last_segment(name).to_ascii_lowercase();
+        let evidence = Evidence::Field("exception_type");
+        if let Some(rules) = self.book.exceptions.get(last.as_str()) {
+            for rule in rules {
+                self.offer(*rule, EvidenceSource::Exception, EXCEPTION, 1_000, 0, evidence);
+            }
+        }
+        // The longest known end of the name.
+        let ends = (0..last.len()).filter_map(|at| last.get(at..));
+        for end in ends {
+            if let Some(rules) = self.book.exception_ends.get(end) {
+                for rule in rules {
+                    self.offer(*rule, EvidenceSource::Exception, EXCEPTION, 0, 0, evidence);
+                }
+                break;
+            }
+        }
+        // A type may be a vendor's code (`ThrottlingException`).
+        self.weigh_code(&last, 0, evidence);
+    }
+
+    fn weigh_hits(&mut self) {
+        let scratch = self.scratch;
+        for hit in &scratch.hits {
+            let evidence = Evidence::Span(hit.start, hit.end);
+            match hit.used {
+                Use::Phrase { rule, phrase } => {
+                    let weight = self.book.phrases.get(phrase as usize).map_or(0, |p| p.weight());
+                    let early = usize::MAX - hit.start;
+                    self.offer(rule, EvidenceSource::Text, TEXT, weight, early, evidence);
+                }
+                Use::Code { rule } => {
+                    self.offer(rule, EvidenceSource::Code, CODE, 0, hit.start, evidence);
+                }
+                Use::Exception { rule, .. } => {
+                    self.offer(rule, EvidenceSource::Exception, EXCEPTION, 0, hit.start, evidence);
+                }
+                Use::Key => {
+                    if let Some((start, end)) = anchors::code_after(&scratch.text, hit.end)
+                        && let Some(code) = scratch.text.get(start..end)
+                    {
+                        self.weigh_code(code, start, Evidence::Span(hit.start, end));
+                    }
+                }
+                Use::Mark { .. } => {}
+            }
+        }
+    }
+
+    fn weigh_statuses(&mut self, failure: &Failure) {
+        let grpc = anchors::grpc_name(&failure.grpc_code);
+        if let Some(rules) = self.book.grpc.get(grpc.as_str()) {
+            for rule in rules {
+                self.offer(*rule, EvidenceSource::Status, 0, 3, 0, Evidence::Field("grpc_code"));
+            }
+        }
+        if let Some((status, evidence)) = self.status.deciding(&self.scratch.text)
+            && let Some(rules) = self.book.http.get(&status)
+        {
+            let evidence = match evidence {
+                Some((start, end)) => Evidence::Span(start, end),
+                None => Evidence::Field("http_status"),
+            };
+            for rule in rules {
+                self.offer(*rule, EvidenceSource::Status, 0, 2, 0, evidence);
+            }
+        }
+        if let Some(exit) = failure.exit_code
+            && let Some(rules) = self.book.exit.get(&exit)
+        {
+            for rule in rules {
+                self.offer(*rule, EvidenceSource::Status, 0, 1, 0, Evidence::Field("exit_code"));
+            }
+        }
+    }
+
+    fn finding(&self, best: Candidate, failure: &Failure) -> Option<Finding> {
+        let rule = self.book.rules.get(best.rule as usize)?;
+        Some(Finding {
+            kind: rule.kind,
+            execution: rule.execution,
+            rule: rule.id.clone(),
+            evidence: self.evidence(best.evidence, failure),
+            source: best.source,
+            strength: rule.strength,
+        })
+    }
+
+    fn evidence(&self, evidence: Evidence, failure: &Failure) -> String {
+        let text = match evidence {
+            Evidence::Span(start, end) => {
+                let start = self.scratch.text.floor_char_boundary(start);
+                let end = self.scratch.text.ceil_char_boundary(end);
+                self.scratch.text.get(start..end).unwrap_or_default().to_owned()
+            }
+            Evidence::Field("code") => format!("code = {}", failure.code),
+            Evidence::Field("exception_type") => format!("exception_type = {}", failure.exception_type),
+            Evidence::Field("grpc_code") => format!("grpc_code = {}", failure.grpc_code),
+            Evidence::Field("http_status") => {
+                format!("http_status = {}", failure.http_status.unwrap_or_default())
+            }
+            Evidence::Field(_) => format!("exit_code = {}", failure.exit_code.unwrap_or_default()),
+        };
+        cut(&text, EVIDENCE_LIMIT).to_owned()
+    }
+}
+
+/// `a.b.C`, `a::b::C`, `a/b$C` → `C`.
+pub(super) fn last_segment(name: &str) -> &str {
+    name.rsplit(['.', ':', '$', '/', '\\']).find(|part| !part.is_empty()).unwrap_or(name)
+}
