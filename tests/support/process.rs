@@ -96,7 +96,7 @@ impl Server {
                 let _ = child.kill();
                 let _ = child.wait();
                 bail!(
-                    "the server never logged a record with grpc_addr and http_addr; its log:\n{}",
+                    "the server never logged its grpc_addr and http_addr; its log:\n{}",
                     tail(&log)
                 )
             }
@@ -220,10 +220,13 @@ fn follow_log(
 ) -> Receiver<(SocketAddr, SocketAddr)> {
     let (found, addresses) = channel();
     std::thread::spawn(move || {
+        let (mut grpc, mut http) = (None, None);
         for line in BufReader::new(stderr).lines().map_while(Result::ok) {
-            if let Some(pair) = addresses_in(&line) {
-                // The test may have given up already.
-                let _ = found.send(pair);
+            grpc = grpc.or_else(|| address_in(&line, "grpc_addr"));
+            http = http.or_else(|| address_in(&line, "http_addr"));
+            if let (Some(grpc), Some(http)) = (grpc, http) {
+                // Sent anew with every later line; the test takes the first and may be gone.
+                let _ = found.send((grpc, http));
             }
             log.lock()
                 .unwrap_or_else(PoisonError::into_inner)
@@ -233,18 +236,15 @@ fn follow_log(
     addresses
 }
 
-/// The addresses taken, from a log record that has both, at its top or among its `fields`.
-fn addresses_in(line: &str) -> Option<(SocketAddr, SocketAddr)> {
+/// An address that was taken, from a log record that has it at its top or among its `fields`.
+fn address_in(line: &str, name: &str) -> Option<SocketAddr> {
     let record: Json = serde_json::from_str(line).ok()?;
-    let address = |name: &str| -> Option<SocketAddr> {
-        record
-            .get(name)
-            .or_else(|| record.get("fields")?.get(name))?
-            .as_str()?
-            .parse()
-            .ok()
-    };
-    Some((address("grpc_addr")?, address("http_addr")?))
+    record
+        .get(name)
+        .or_else(|| record.get("fields")?.get(name))?
+        .as_str()?
+        .parse()
+        .ok()
 }
 
 fn tail(log: &Mutex<Vec<String>>) -> String {
