@@ -9,6 +9,7 @@
 //! Everything here is a pure function. Every text is free of control characters and of secrets known to
 //! [`crate::secrets`].
 
+mod correction;
 mod name;
 mod readers;
 mod rule_made;

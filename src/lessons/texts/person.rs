@@ -144,14 +144,7 @@ fn account(facts: &TextFacts<'_>) -> Account {
             turn_budget(facts.spent),
             "Decide whether to ask again, in smaller parts or later.",
         ),
-        Reason::CauseBudgetExhausted => cause_budget(facts),
-        Reason::OperationBudgetExhausted => {
-            let account = by_kind(facts);
-            Account {
-                what: format!("{} again and again", account.what),
-                ..account
-            }
-        }
+        Reason::CauseBudgetExhausted | Reason::OperationBudgetExhausted => more_than_once(facts),
         Reason::CallCapReached => say_try(
             format!("{subject} may not be used more often in one request"),
             "Use what it gave so far, or make a new request.",
@@ -239,13 +232,13 @@ fn precondition(facts: &TextFacts<'_>, subject: &str) -> Account {
     }
 }
 
-fn cause_budget(facts: &TextFacts<'_>) -> Account {
+fn more_than_once(facts: &TextFacts<'_>) -> Account {
     let account = by_kind(facts);
     let once = facts.spent.is_some_and(|spent| spent.limit <= 1);
     let what = if once {
         account.what
     } else {
-        format!("{} several times", account.what)
+        format!("{}, and that more than once", account.what)
     };
     Account { what, ..account }
 }
