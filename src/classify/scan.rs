@@ -68,12 +68,21 @@ impl Scratch {
 }
 
 /// Fills `scratch` from the failure, whose folded message is in it already.
-pub(super) fn scan(book: &RuleBook, failure: &Failure, context: &Context<'_>, scratch: &mut Scratch) {
+pub(super) fn scan(
+    book: &RuleBook,
+    failure: &Failure,
+    context: &Context<'_>,
+    scratch: &mut Scratch,
+) {
     scratch.reset(book.marks);
     let text = std::mem::take(&mut scratch.text);
     scan_field(book, &text, true, scratch);
     scratch.text = text;
-    for field in [failure.exception_type.as_str(), context.tool, &failure.dependency] {
+    for field in [
+        failure.exception_type.as_str(),
+        context.tool,
+        &failure.dependency,
+    ] {
         scan_field(book, super::text::cut(field, 256), false, scratch);
     }
 }
@@ -85,7 +94,10 @@ fn scan_field(book: &RuleBook, text: &str, is_message: bool, scratch: &mut Scrat
         let Some((from, to)) = book.spans.get(found.pattern().as_usize()) else {
             continue;
         };
-        let uses = book.uses.get(*from as usize..*to as usize).unwrap_or_default();
+        let uses = book
+            .uses
+            .get(*from as usize..*to as usize)
+            .unwrap_or_default();
         for used in uses {
             match *used {
                 Use::Mark { mark, phrase } => {
@@ -118,8 +130,10 @@ fn check(
     match used {
         Use::Phrase { phrase, .. } => book.phrases.get(phrase as usize)?.span(text, start, end),
         Use::Key => (starts_key(text, start) && ends_word(text, end)).then_some((start, end)),
-        Use::Code { .. } => (starts_word(text, start) && ends_word(text, end) && keeps_case(text, start, end))
-            .then_some((start, end)),
+        Use::Code { .. } => {
+            (starts_word(text, start) && ends_word(text, end) && keeps_case(text, start, end))
+                .then_some((start, end))
+        }
         Use::Exception { suffix, .. } => {
             let starts = suffix || starts_word(text, start);
             (starts && ends_word(text, end) && is_named(text, start, end)).then_some((start, end))

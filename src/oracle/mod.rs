@@ -17,7 +17,7 @@ use crate::domain::{
 use crate::letters::{LetterStore, Parked, Parking};
 use crate::policy::ActivePolicy;
 use crate::policy::PolicyHandle;
-use crate::store::{TurnKey, TurnStore, Updated};
+use crate::store::{MemoryStore, TurnKey, TurnStore, Updated};
 use crate::turn::{Answered, CallDigest, Event, Heard, Lifetimes, Moment, Tool, Turn};
 
 pub use error::OracleError;
@@ -52,7 +52,7 @@ impl std::fmt::Debug for Sources {
 
 /// The oracle: shared by all connections.
 #[derive(Debug)]
-pub struct Oracle<S> {
+pub struct Oracle<S = MemoryStore> {
     turns: S,
     letters: LetterStore,
     policy: Arc<PolicyHandle<Classifier>>,
@@ -111,14 +111,16 @@ impl<S: TurnStore> Oracle<S> {
     /// May this call go out?
     pub async fn admit(
         &self,
-        key: &TurnKey,
-        request: &AdmitRequest,
+        tenant: &str,
+        turn_id: &str,
+        request: AdmitRequest,
     ) -> Result<Admission, OracleError> {
+        let (key, request) = (key(tenant, turn_id), &request);
         let setting = self.setting();
         let call = &request.call;
         let tool = Tool::of(&setting.active.policy, call.tool.clone(), call.origin);
         let digest = digest(&call.tool, call.input.as_deref());
-        self.ask(key, &setting, Some(&tool), |turn, moment| {
+        self.ask(&key, &setting, Some(&tool), |turn, moment| {
             turn.admit(moment, &tool, request, digest)
         })
         .await
@@ -127,9 +129,11 @@ impl<S: TurnStore> Oracle<S> {
     /// This call failed; what now?
     pub async fn judge(
         &self,
-        key: &TurnKey,
-        request: &JudgeRequest,
+        tenant: &str,
+        turn_id: &str,
+        request: JudgeRequest,
     ) -> Result<Judgement, OracleError> {
+        let (key, request) = (key(tenant, turn_id), &request);
         let setting = self.setting();
         let call = &request.call;
         let tool = Tool::of(&setting.active.policy, call.tool.clone(), call.origin);
@@ -138,7 +142,7 @@ impl<S: TurnStore> Oracle<S> {
             classification: read(&setting, &tool, &request.failure, request.tries),
             digest: digest(&call.tool, call.input.as_deref()),
         };
-        self.ask(key, &setting, Some(&tool), |turn, moment| {
+        self.ask(&key, &setting, Some(&tool), |turn, moment| {
             turn.judge(moment, &tool, &heard)
         })
         .await
@@ -147,14 +151,16 @@ impl<S: TurnStore> Oracle<S> {
     /// This call succeeded.
     pub async fn report_success(
         &self,
-        key: &TurnKey,
-        report: &SuccessReport,
+        tenant: &str,
+        turn_id: &str,
+        report: SuccessReport,
     ) -> Result<SuccessReceipt, OracleError> {
+        let (key, report) = (key(tenant, turn_id), &report);
         let setting = self.setting();
         let call = &report.call;
         let tool = Tool::of(&setting.active.policy, call.tool.clone(), call.origin);
         let digest = digest(&call.tool, call.input.as_deref());
-        self.ask(key, &setting, Some(&tool), |turn, moment| {
+        self.ask(&key, &setting, Some(&tool), |turn, moment| {
             turn.report_success(moment, &tool, report, digest)
         })
         .await
@@ -163,27 +169,32 @@ impl<S: TurnStore> Oracle<S> {
     /// The turn is over.
     pub async fn end_turn(
         &self,
-        key: &TurnKey,
-        request: &EndTurnRequest,
+        tenant: &str,
+        turn_id: &str,
+        request: EndTurnRequest,
     ) -> Result<EndOfTurn, OracleError> {
+        let (key, request) = (key(tenant, turn_id), &request);
         let setting = self.setting();
-        self.ask(key, &setting, None, |turn, moment| turn.end(moment, request))
-            .await
+        self.ask(&key, &setting, None, |turn, moment| {
+            turn.end(moment, request)
+        })
+        .await
     }
 
     /// What is read of a failure, and what it would be charged to. Draws nothing, needs no turn.
-    pub fn explain(&self, failure: &Failure, tool: &Arc<str>, origin: Origin) -> Classification {
+    pub fn explain(&self, failure: &Failure, tool: &str, origin: Origin) -> Classification {
         let setting = self.setting();
-        let tool = Tool::of(&setting.active.policy, tool.clone(), origin);
+        let tool = Tool::of(&setting.active.policy, tool.into(), origin);
         read(&setting, &tool, failure, 1)
     }
 
     /// The whole ledger of a turn.
-    pub async fn turn(&self, key: &TurnKey) -> Result<TurnView, OracleError> {
+    pub async fn turn(&self, tenant: &str, turn_id: &str) -> Result<TurnView, OracleError> {
+        let key = key(tenant, turn_id);
         let setting = self.setting();
         let moment = setting.moment();
         self.turns
-            .read(key, setting.now, |turn| turn.view(&moment))
+            .read(&key, setting.now, |turn| turn.view(&moment))
             .await?
             .ok_or_else(|| OracleError::TurnNotFound {
                 turn_id: key.turn_id.to_string(),
@@ -268,7 +279,8 @@ impl<S: TurnStore> Oracle<S> {
         }
         counting::count(&passed, &setting.active.policy, None);
         counting::evicted(evicted.len());
-        self.conclude(parkings, &answered.events, setting, tool).await;
+        self.conclude(parkings, &answered.events, setting, tool)
+            .await;
         Ok(answered.answer?)
     }
 
@@ -288,6 +300,13 @@ impl<S: TurnStore> Oracle<S> {
             Parked::Stored => {}
             parked => tracing::warn!(letters, ?parked, "dead letters are not on disk yet"),
         }
+    }
+}
+
+fn key(tenant: &str, turn_id: &str) -> TurnKey {
+    TurnKey {
+        tenant: tenant.into(),
+        turn_id: turn_id.into(),
     }
 }
 

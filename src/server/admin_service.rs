@@ -90,7 +90,8 @@ impl AdminRpc for AdminService {
     ) -> Result<Response<proto::GetPolicyResponse>, Status> {
         let service = self.clone();
         to_its_end(async move {
-            let policy = service.oracle.policy();
+            let active = service.oracle.policy();
+            let policy = &active.policy;
             let PolicyOrigin { origin, loaded_at } = service.desk.origin();
             Ok(proto::GetPolicyResponse {
                 document: policy.source.clone(),

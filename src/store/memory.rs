@@ -194,12 +194,7 @@ impl MemoryStore {
         lock(&tenant.queues).plain.push(due, turn_id);
     }
 
-    fn sweep_now(
-        &self,
-        now: Timestamp,
-        most: usize,
-        abandon: &mut impl FnMut(&mut Turn),
-    ) -> usize {
+    fn sweep_now(&self, now: Timestamp, most: usize, abandon: &mut impl FnMut(&mut Turn)) -> usize {
         let tenants: Vec<(Arc<str>, Arc<Tenant>)> = self
             .tenants
             .iter()

@@ -1,5 +1,6 @@
 //! The letters' tests, by what could go wrong; the letters that they all use.
 
+mod backlog;
 mod concurrency;
 mod durability;
 mod faults;
