@@ -1,0 +1,222 @@
+//! The documentation says what the program does: tables are held against the code, fenced blocks are run or checked.
+//!
+//! A fenced block whose info string has a second word is checked. `sh run`: the commands are run, with the built
+//! program on the path and the addresses of a real server in place of the default ones. `yaml policy`: the block is a
+//! valid policy. `rust FILE`: the block is that file, which `cargo test` compiles.
+
+mod support;
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result, bail};
+use backstop::domain::{Action, Category, Kind, Reason};
+use backstop::policy::Policy;
+use support::process::{PROGRAM, Server, Setup};
+
+const DOCUMENTS: [&str; 4] = [
+    "README.md",
+    "CONTRIBUTING.md",
+    "docs/architecture.md",
+    "docs/reference.md",
+];
+
+fn root() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+}
+
+fn read(name: &str) -> Result<String> {
+    std::fs::read_to_string(root().join(name)).with_context(|| name.to_owned())
+}
+
+/// One fenced block of a document.
+struct Block {
+    document: &'static str,
+    line: usize,
+    /// The words after the fence, e.g. `sh`, `run`.
+    info: Vec<String>,
+    text: String,
+}
+
+fn blocks(document: &'static str) -> Result<Vec<Block>> {
+    let mut blocks = Vec::new();
+    let mut open: Option<Block> = None;
+    for (number, line) in read(document)?.lines().enumerate() {
+        match (line.strip_prefix("```"), open.take()) {
+            (Some(_), Some(block)) => blocks.push(block),
+            (Some(info), None) => {
+                open = Some(Block {
+                    document,
+                    line: number + 1,
+                    info: info.split_whitespace().map(str::to_owned).collect(),
+                    text: String::new(),
+                });
+            }
+            (None, Some(mut block)) => {
+                block.text.push_str(line);
+                block.text.push('\n');
+                open = Some(block);
+            }
+            (None, None) => {}
+        }
+    }
+    if let Some(block) = open {
+        bail!("{document}:{}: a fence without its end", block.line);
+    }
+    Ok(blocks)
+}
+
+fn checked(language: &str, word: Option<&str>) -> Result<Vec<Block>> {
+    let mut found = Vec::new();
+    for document in DOCUMENTS {
+        found.extend(blocks(document)?.into_iter().filter(|block| {
+            let mut info = block.info.iter().map(String::as_str);
+            info.next() == Some(language)
+                && match (word, info.next()) {
+                    (Some(word), second) => second == Some(word),
+                    (None, second) => second.is_some(),
+                }
+        }));
+    }
+    Ok(found)
+}
+
+/// The first column's words in backquotes, of the table below a heading.
+fn listed(document: &str, heading: &str, column: usize) -> Result<BTreeSet<String>> {
+    let text = read(document)?;
+    let (_, below) = text
+        .split_once(&format!("\n## {heading}\n"))
+        .with_context(|| format!("{document} has no `## {heading}`"))?;
+    let section = below.split("\n## ").next().unwrap_or(below);
+    Ok(section
+        .lines()
+        .filter(|line| line.starts_with('|'))
+        .filter_map(|line| line.split('|').nth(column))
+        .flat_map(|cell| cell.split('`').skip(1).step_by(2))
+        .map(str::to_owned)
+        .collect())
+}
+
+fn names<T: Copy>(all: &[T], name: impl Fn(T) -> &'static str) -> BTreeSet<String> {
+    all.iter().map(|value| name(*value).to_owned()).collect()
+}
+
+#[test]
+fn the_tables_of_the_reference_are_those_of_the_program() -> Result<()> {
+    let page = "docs/reference.md";
+    assert_eq!(listed(page, "Actions", 1)?, names(Action::ALL, Action::name));
+    assert_eq!(listed(page, "Reasons", 1)?, names(Reason::ALL, Reason::name));
+    assert_eq!(listed(page, "Kinds", 1)?, names(Category::ALL, Category::name));
+    assert_eq!(listed(page, "Kinds", 2)?, names(Kind::ALL, Kind::name));
+    for line in read(page)?.lines().filter(|line| line.starts_with("| `")) {
+        let cells: Vec<&str> = line.split('|').map(str::trim).collect();
+        let Some(category) = Category::ALL
+            .iter()
+            .find(|category| Some(format!("`{category}`").as_str()) == cells.get(1).copied())
+        else {
+            continue;
+        };
+        let kinds: BTreeSet<&str> = cells[2].split('`').skip(1).step_by(2).collect();
+        let own: BTreeSet<&str> = Kind::ALL
+            .iter()
+            .filter(|kind| kind.category() == *category)
+            .map(|kind| kind.name())
+            .collect();
+        assert_eq!(kinds, own, "{category}");
+    }
+    Ok(())
+}
+
+#[test]
+fn policies_in_the_documents_are_valid() -> Result<()> {
+    let policies = checked("yaml", Some("policy"))?;
+    assert!(!policies.is_empty(), "no policy is shown");
+    for block in policies {
+        let parsed = Policy::parse(&block.text);
+        assert!(
+            parsed.is_ok(),
+            "{}:{}: {parsed:?}",
+            block.document,
+            block.line
+        );
+    }
+    Ok(())
+}
+
+#[test]
+fn code_in_the_documents_is_the_file_that_is_compiled() -> Result<()> {
+    let samples = checked("rust", None)?;
+    assert!(!samples.is_empty(), "no code is shown");
+    for block in samples {
+        let file = block.info.get(1).context("no file")?;
+        assert_eq!(block.text, read(file)?, "{}:{}", block.document, block.line);
+    }
+    Ok(())
+}
+
+#[test]
+fn links_lead_somewhere() -> Result<()> {
+    for document in DOCUMENTS {
+        let text = read(document)?;
+        let folder = root().join(document);
+        let folder = folder.parent().context("no folder")?;
+        for target in text.split("](").skip(1).filter_map(|rest| rest.split(')').next()) {
+            let path = target.split('#').next().unwrap_or(target);
+            if path.is_empty() || path.starts_with("http") {
+                continue;
+            }
+            assert!(folder.join(path).exists(), "{document} links to {target}");
+        }
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn commands_in_the_documents_run() -> Result<()> {
+    let commands = checked("sh", Some("run"))?;
+    assert!(!commands.is_empty(), "no command is shown");
+    let directory = tempfile::tempdir()?;
+    std::fs::write(directory.path().join("policy.yaml"), policy_of_the_readme()?)?;
+    let setup = Setup {
+        policy: Some(directory.path().join("policy.yaml")),
+        config: None,
+        data_dir: Some(directory.path().join("data")),
+    };
+    let server = Server::serving(&setup).await?;
+    for block in commands {
+        let text = block
+            .text
+            .replace("127.0.0.1:50051", &server.grpc.to_string())
+            .replace("127.0.0.1:9464", &server.http.to_string());
+        let output = Command::new("sh")
+            .args(["-euc", &text])
+            .current_dir(directory.path())
+            .env("PATH", path_with_the_program()?)
+            .env("BACKSTOP_ENDPOINT", format!("http://{}", server.grpc))
+            .output()?;
+        assert!(
+            output.status.success(),
+            "{}:{}: {}\n{text}\nsaid: {}{}",
+            block.document,
+            block.line,
+            output.status,
+            String::from_utf8_lossy(&output.stdout),
+            String::from_utf8_lossy(&output.stderr),
+        );
+    }
+    Ok(())
+}
+
+fn policy_of_the_readme() -> Result<String> {
+    let block = checked("yaml", Some("policy"))?
+        .into_iter()
+        .find(|block| block.document == "README.md");
+    Ok(block.context("README.md shows no policy")?.text)
+}
+
+fn path_with_the_program() -> Result<String> {
+    let folder = Path::new(PROGRAM).parent().context("no folder")?;
+    let path = std::env::var("PATH")?;
+    Ok(format!("{}:{path}", folder.display()))
+}
