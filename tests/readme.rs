@@ -105,9 +105,18 @@ fn names<T: Copy>(all: &[T], name: impl Fn(T) -> &'static str) -> BTreeSet<Strin
 #[test]
 fn the_tables_of_the_reference_are_those_of_the_program() -> Result<()> {
     let page = "docs/reference.md";
-    assert_eq!(listed(page, "Actions", 1)?, names(Action::ALL, Action::name));
-    assert_eq!(listed(page, "Reasons", 1)?, names(Reason::ALL, Reason::name));
-    assert_eq!(listed(page, "Kinds", 1)?, names(Category::ALL, Category::name));
+    assert_eq!(
+        listed(page, "Actions", 1)?,
+        names(Action::ALL, Action::name)
+    );
+    assert_eq!(
+        listed(page, "Reasons", 1)?,
+        names(Reason::ALL, Reason::name)
+    );
+    assert_eq!(
+        listed(page, "Kinds", 1)?,
+        names(Category::ALL, Category::name)
+    );
     assert_eq!(listed(page, "Kinds", 2)?, names(Kind::ALL, Kind::name));
     for line in read(page)?.lines().filter(|line| line.starts_with("| `")) {
         let cells: Vec<&str> = line.split('|').map(str::trim).collect();
@@ -161,7 +170,11 @@ fn links_lead_somewhere() -> Result<()> {
         let text = read(document)?;
         let folder = root().join(document);
         let folder = folder.parent().context("no folder")?;
-        for target in text.split("](").skip(1).filter_map(|rest| rest.split(')').next()) {
+        for target in text
+            .split("](")
+            .skip(1)
+            .filter_map(|rest| rest.split(')').next())
+        {
             let path = target.split('#').next().unwrap_or(target);
             if path.is_empty() || path.starts_with("http") {
                 continue;
@@ -177,7 +190,10 @@ async fn commands_in_the_documents_run() -> Result<()> {
     let commands = checked("sh", Some("run"))?;
     assert!(!commands.is_empty(), "no command is shown");
     let directory = tempfile::tempdir()?;
-    std::fs::write(directory.path().join("policy.yaml"), policy_of_the_readme()?)?;
+    std::fs::write(
+        directory.path().join("policy.yaml"),
+        policy_of_the_readme()?,
+    )?;
     let setup = Setup {
         policy: Some(directory.path().join("policy.yaml")),
         config: None,
