@@ -17,7 +17,7 @@ mod same;
 mod texts;
 mod words;
 
-pub use rule_made::{LessonSource, is_general, rule_made};
+pub use rule_made::{LessonSource, is_general, prepare, rule_made};
 pub use same::same_lesson;
 pub use texts::{
     SpentBudget, SpentBudgetName, TextFacts, explanation, guidance, own_text_fragments,

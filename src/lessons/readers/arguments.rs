@@ -203,9 +203,17 @@ const WORDINGS: &[(&str, Make)] = &[
     ),
 ];
 
+static READERS: LazyLock<Vec<Reader>> = LazyLock::new(|| table(&wordings()));
+
+/// Compiles the wordings.
+pub(super) fn prepare() {
+    LazyLock::force(&READERS);
+    super::fields::prepare();
+    super::formats::prepare();
+}
+
 /// The correction that a refused call's text asks for.
 pub(super) fn read(scene: &Scene<'_>) -> Option<Correction> {
-    static READERS: LazyLock<Vec<Reader>> = LazyLock::new(|| table(&wordings()));
     references::use_instead(scene)
         .or_else(|| hint(scene.text))
         .or_else(|| first(&READERS, scene))

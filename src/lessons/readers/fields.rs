@@ -38,14 +38,20 @@ const PLACES: &[&str] = &[
     r"\b(?:field|parameter|param|argument|property|column|key) <Q>",
 ];
 
+static READERS: LazyLock<Vec<Regex>> = LazyLock::new(|| {
+    PLACES
+        .iter()
+        .filter_map(|place| Regex::new(&format!("(?i){}", expand(place))).ok())
+        .collect()
+});
+
+/// Compiles the places.
+pub(super) fn prepare() {
+    LazyLock::force(&READERS);
+}
+
 /// The field that the text is about, as far as its surroundings say.
 pub(super) fn beside(text: &str) -> Option<Name> {
-    static READERS: LazyLock<Vec<Regex>> = LazyLock::new(|| {
-        PLACES
-            .iter()
-            .filter_map(|place| Regex::new(&format!("(?i){}", expand(place))).ok())
-            .collect()
-    });
     READERS.iter().find_map(|regex| {
         let captures = regex.captures(text)?;
         match captures.name("path") {

@@ -129,15 +129,23 @@ const FORMATS: &[(&str, &str)] = &[
 /// Date layouts: `YYYY-MM-DD`, `%Y-%m-%d`, `2006-01-02`.
 const LAYOUT: &str = r"(?-i:\b[YMDHhmsSyd]{1,4}(?:[-/.: T'][YMDHhmsSyd]{1,4}){1,6}Z?\b|%[YmdHMSfzjyIp](?:[-/.: T]?%[YmdHMSfzjyIp]){1,8}Z?|\b2006-01-02(?:[T ]15:04(?::05)?(?:Z07:00)?)?)";
 
+static KNOWN: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
+    FORMATS
+        .iter()
+        .filter_map(|(regex, words)| Some((Regex::new(&format!("(?i){regex}")).ok()?, *words)))
+        .collect()
+});
+
+static DATES: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(LAYOUT).ok());
+
+/// Compiles the formats.
+pub(super) fn prepare() {
+    LazyLock::force(&KNOWN);
+    LazyLock::force(&DATES);
+}
+
 /// The format that a text asks for, in words of the closed list.
 pub(super) fn format(text: &str) -> Option<String> {
-    static KNOWN: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
-        FORMATS
-            .iter()
-            .filter_map(|(regex, words)| Some((Regex::new(&format!("(?i){regex}")).ok()?, *words)))
-            .collect()
-    });
-    static DATES: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(LAYOUT).ok());
     let earliest = KNOWN
         .iter()
         .filter_map(|(regex, words)| Some((regex.find(text)?.start(), (*words).to_owned())))

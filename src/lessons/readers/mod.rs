@@ -70,6 +70,14 @@ pub(super) fn read(source: &LessonSource<'_>, text: &str) -> Option<String> {
     Some(correction.sentence())
 }
 
+/// Compiles every table.
+pub(super) fn prepare() {
+    arguments::prepare();
+    references::prepare();
+    output::prepare();
+    steps::prepare();
+}
+
 /// What a match means; `None` if it turns out to be unusable.
 type Make = fn(&Captures<'_>, &Scene<'_>) -> Option<Correction>;
 

@@ -50,15 +50,16 @@ const COMPLAINTS: &[(&str, &str)] = &[
     ),
 ];
 
+static COMPLAINT_READERS: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
+    COMPLAINTS
+        .iter()
+        .filter_map(|(regex, words)| Some((Regex::new(&format!("(?i){regex}")).ok()?, *words)))
+        .collect()
+});
+
 /// JSON (or a tool call) that does not parse: what is wrong and where.
 pub(super) fn malformed(scene: &Scene<'_>) -> Option<Correction> {
-    static READERS: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
-        COMPLAINTS
-            .iter()
-            .filter_map(|(regex, words)| Some((Regex::new(&format!("(?i){regex}")).ok()?, *words)))
-            .collect()
-    });
-    let complaint = READERS
+    let complaint = COMPLAINT_READERS
         .iter()
         .find(|(regex, _)| regex.is_match(scene.text))
         .map(|(_, words)| *words);
@@ -140,17 +141,18 @@ const LIMITS: &[(&str, Option<&str>)] = &[
     ),
 ];
 
+static LIMIT_READERS: LazyLock<Vec<(Regex, Option<&str>)>> = LazyLock::new(|| {
+    LIMITS
+        .iter()
+        .filter_map(|(regex, unit)| Some((Regex::new(&format!("(?i){regex}")).ok()?, *unit)))
+        .collect()
+});
+
 /// A request that does not fit: how large it may be.
 pub(super) fn overflow(scene: &Scene<'_>) -> Option<Correction> {
-    static READERS: LazyLock<Vec<(Regex, Option<&str>)>> = LazyLock::new(|| {
-        LIMITS
-            .iter()
-            .filter_map(|(regex, unit)| Some((Regex::new(&format!("(?i){regex}")).ok()?, *unit)))
-            .collect()
-    });
     // The answer was too long, not the question.
     let answer = scene.text.contains("response (") || scene.text.contains("reduce the response");
-    let (limit, unit) = READERS.iter().find_map(|(regex, unit)| {
+    let (limit, unit) = LIMIT_READERS.iter().find_map(|(regex, unit)| {
         let captures = regex.captures(scene.text)?;
         let unit = unit
             .map(str::to_owned)
@@ -164,6 +166,12 @@ pub(super) fn overflow(scene: &Scene<'_>) -> Option<Correction> {
             "Stay well below {limit} {unit}: keep the task and the facts it needs, drop long outputs."
         )
     }))
+}
+
+/// Compiles the wordings.
+pub(super) fn prepare() {
+    LazyLock::force(&COMPLAINT_READERS);
+    LazyLock::force(&LIMIT_READERS);
 }
 
 /// Whether every wording compiles.

@@ -205,6 +205,15 @@ pub(super) fn wrong_reference(scene: &Scene<'_>) -> Option<Correction> {
     })
 }
 
+/// Compiles the wordings.
+pub(super) fn prepare() {
+    for readers in [&INSTEAD, &KNOWN, &SUGGESTION, &TEXT_NOT_FOUND] {
+        LazyLock::force(readers);
+    }
+    LazyLock::force(&MISSING);
+    LazyLock::force(&BARE);
+}
+
 /// How many regexes of each table compiled.
 #[cfg(test)]
 pub(super) fn compiled() -> [usize; 6] {

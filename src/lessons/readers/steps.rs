@@ -108,6 +108,11 @@ fn then_again(step: &str, scene: &Scene<'_>) -> Correction {
     ))
 }
 
+/// Compiles the wordings.
+pub(super) fn prepare() {
+    LazyLock::force(&READERS);
+}
+
 /// Whether every wording compiles.
 #[cfg(test)]
 pub(super) fn are_sound() -> bool {

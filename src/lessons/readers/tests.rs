@@ -45,6 +45,7 @@ fn lesson(kind: Kind, message: &str) -> String {
 
 #[test]
 fn every_wording_is_sound() {
+    prepare();
     assert!(arguments::are_sound());
     assert_eq!(references::compiled(), [1, 1, 2, 9, 1, 4]);
     assert!(output::are_sound());
