@@ -42,6 +42,16 @@ pub(super) struct Conditions {
     pub(super) number_signs: Vec<u32>,
 }
 
+impl Conditions {
+    /// Whether the rule is about a vendor or a case and not about all: then it knows better.
+    pub(super) fn is_scoped(&self) -> bool {
+        !self.with.is_empty()
+            || !self.signs.is_empty()
+            || !self.with_status.is_empty()
+            || self.origin.is_some()
+    }
+}
+
 /// What a literal in the text is used for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Use {
@@ -50,7 +60,7 @@ pub(super) enum Use {
     /// Anchor of a phrase that sets a mark.
     Mark { mark: u32, phrase: u32 },
     /// A vendor code so distinctive that it counts wherever it stands, in its exact case.
-    Code { rule: u32 },
+    Code { rule: u32, word: u32 },
     /// The name of an exception's type, in its exact case; `suffix`: the end of one.
     Exception { rule: u32, suffix: bool },
     /// A word such as `code` or `errno`, after which a code may stand.
@@ -66,6 +76,8 @@ pub(super) struct RuleBook {
     /// For each literal the range of `uses`.
     pub(super) spans: Vec<(u32, u32)>,
     pub(super) uses: Vec<Use>,
+    /// Distinctive codes in their exact case.
+    pub(super) words: Vec<Box<str>>,
     pub(super) codes: HashMap<Box<str>, Vec<u32>>,
     pub(super) exceptions: HashMap<Box<str>, Vec<u32>>,
     pub(super) exception_ends: HashMap<Box<str>, Vec<u32>>,
@@ -105,6 +117,7 @@ impl RuleBook {
 struct Builder {
     rules: Vec<Rule>,
     phrases: Vec<Phrase>,
+    words: Vec<Box<str>>,
     uses: HashMap<String, Vec<Use>>,
     marks: HashMap<String, u32>,
     codes: HashMap<Box<str>, Vec<u32>>,
@@ -207,7 +220,9 @@ impl Builder {
     fn add_fields(&mut self, source: &RuleSource, rule: u32) {
         for code in source.codes.to_vec() {
             if is_distinctive(&code) {
-                self.add_use(&code, Use::Code { rule });
+                let word = index(self.words.len());
+                self.words.push(code.as_str().into());
+                self.add_use(&code, Use::Code { rule, word });
             }
             let key = code.to_ascii_lowercase().into_boxed_str();
             self.codes.entry(key).or_default().push(rule);
@@ -303,6 +318,7 @@ impl Builder {
             automaton,
             spans,
             uses,
+            words: self.words,
             codes: self.codes,
             exceptions: self.exceptions,
             exception_ends: self.exception_ends,

@@ -118,8 +118,10 @@ fn check(
     match used {
         Use::Phrase { phrase, .. } => book.phrases.get(phrase as usize)?.span(text, start, end),
         Use::Key => (starts_key(text, start) && ends_word(text, end)).then_some((start, end)),
-        Use::Code { .. } => (starts_word(text, start) && ends_word(text, end) && keeps_case(text, start, end))
-            .then_some((start, end)),
+        Use::Code { word, .. } => {
+            let same_case = book.words.get(word as usize).map(|w| w.as_bytes()) == text.get(start..end);
+            (same_case && starts_word(text, start) && ends_word(text, end)).then_some((start, end))
+        }
         Use::Exception { suffix, .. } => {
             let starts = suffix || starts_word(text, start);
             (starts && ends_word(text, end) && is_named(text, start, end)).then_some((start, end))
@@ -135,13 +137,6 @@ fn starts_key(text: &[u8], start: usize) -> bool {
     starts_word(text, start)
         || before == Some(b'_')
         || first_is_upper && before.is_some_and(|b| b.is_ascii_lowercase())
-}
-
-/// A code that counts wherever it stands must not be prose: it has an underscore, or capitals.
-fn keeps_case(text: &[u8], start: usize, end: usize) -> bool {
-    text.get(start..end).is_some_and(|word| {
-        word.iter().any(|b| matches!(b, b'_' | b'-')) || word.iter().any(u8::is_ascii_uppercase)
-    })
 }
 
 /// A type's name starts with a capital; the short ones that are also words must stand like a name.

@@ -8,8 +8,8 @@ use super::text::cut;
 use super::{Context, EVIDENCE_LIMIT, Finding};
 use crate::domain::{EvidenceSource, Failure};
 
-/// Order of two pieces: tier, source, specificity, position.
-type Rank = (Strength, u8, u32, usize);
+/// Order of two pieces: tier, source, whether it is about the vendor or case at hand only, specificity, position.
+type Rank = (Strength, u8, bool, u32, usize);
 
 /// What a candidate's evidence is, kept as positions until it has won.
 #[derive(Debug, Clone, Copy)]
@@ -68,11 +68,12 @@ impl Scale<'_> {
         let Some(entry) = self.book.rules.get(rule as usize) else {
             return;
         };
+        let scoped = entry.conditions.is_scoped();
         let rank = match (source, entry.strength) {
-            (EvidenceSource::Status, _) => (Strength::Generic, 0, weight, position),
+            (EvidenceSource::Status, _) => (Strength::Generic, 0, scoped, weight, position),
             // Text that overrules codes is written for that: there only its length counts.
-            (_, Strength::Decisive) => (Strength::Decisive, 0, weight, position),
-            (_, strength) => (strength, order, weight, position),
+            (_, Strength::Decisive) => (Strength::Decisive, 0, scoped, weight, position),
+            (_, strength) => (strength, order, scoped, weight, position),
         };
         if self.best.as_ref().is_some_and(|best| best.rank >= rank) || !self.holds(rule) {
             return;
@@ -157,7 +158,7 @@ impl Scale<'_> {
                     let early = usize::MAX - hit.start;
                     self.offer(rule, EvidenceSource::Text, TEXT, weight, early, evidence);
                 }
-                Use::Code { rule } => {
+                Use::Code { rule, .. } => {
                     self.offer(rule, EvidenceSource::Code, CODE, 0, hit.start, evidence);
                 }
                 Use::Exception { rule, .. } => {

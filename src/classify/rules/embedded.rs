@@ -2,8 +2,20 @@
 
 /// Stem and content of each file.
 pub(in crate::classify) const FILES: &[(&str, &str)] = &[
+    ("anthropic", include_str!("../../../rules/anthropic.yaml")),
+    ("auth", include_str!("../../../rules/auth.yaml")),
+    ("google-ai", include_str!("../../../rules/google-ai.yaml")),
     ("grpc", include_str!("../../../rules/grpc.yaml")),
     ("http-clients", include_str!("../../../rules/http-clients.yaml")),
     ("http-status", include_str!("../../../rules/http-status.yaml")),
+    ("json", include_str!("../../../rules/json.yaml")),
+    ("languages", include_str!("../../../rules/languages.yaml")),
+    ("llm-common", include_str!("../../../rules/llm-common.yaml")),
+    ("llm-limits", include_str!("../../../rules/llm-limits.yaml")),
+    ("llm-vendors", include_str!("../../../rules/llm-vendors.yaml")),
+    ("openai", include_str!("../../../rules/openai.yaml")),
+    ("posix", include_str!("../../../rules/posix.yaml")),
+    ("process", include_str!("../../../rules/process.yaml")),
     ("proxies", include_str!("../../../rules/proxies.yaml")),
+    ("validation", include_str!("../../../rules/validation.yaml")),
 ];
