@@ -226,11 +226,15 @@ fn is_line_start(text: &[u8], at: usize) -> bool {
     if line.iter().all(opening) {
         return true;
     }
-    // `Error: `, `ERROR: `, `fatal: `, `TypeError: `: a level or a type, not a sentence.
+    // `Error: `, `fatal: `, `AnthropicError: TypeError: `: levels and types, not a sentence.
     let trimmed = line.trim_ascii_end();
-    trimmed.strip_suffix(b":").is_some_and(|level| {
-        level.len() <= 60 && level.iter().all(|b| is_word(*b) || matches!(b, b'.' | b':' | b'\'' | b'['| b']'))
-    })
+    trimmed.len() <= 80
+        && trimmed.split(|b| *b == b' ').all(|level| {
+            level.strip_suffix(b":").is_some_and(|name| {
+                name.iter()
+                    .all(|b| is_word(*b) || matches!(b, b'.' | b':' | b'\'' | b'[' | b']'))
+            })
+        })
 }
 
 fn is_line_end(text: &[u8], at: usize) -> bool {

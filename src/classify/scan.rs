@@ -160,9 +160,8 @@ fn is_named(text: &[u8], start: usize, end: usize) -> bool {
     capital && (telling || followed && (dotted || is_line_start(text, start)))
 }
 
+/// At the start of the text or of a line, or after `: ` as in nested types.
 fn is_line_start(text: &[u8], start: usize) -> bool {
-    matches!(
-        start.checked_sub(1).and_then(|at| text.get(at)),
-        None | Some(b'\n' | b':' | b' ' | b'(' | b'\'' | b'[')
-    )
+    let before = text.get(..start).unwrap_or_default();
+    before.is_empty() || before.ends_with(b"\n") || before.ends_with(b": ") || before.ends_with(b"'") || before.ends_with(b"(")
 }
