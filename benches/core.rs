@@ -51,7 +51,9 @@ fn medium() -> Failure {
 fn long() -> Failure {
     let mut message = String::new();
     while message.len() < 4_000 {
-        message.push_str("2024-05-01T10:00:00Z INFO worker-7 step finished in 31 ms, rows=42, cache=warm\n");
+        message.push_str(
+            "2024-05-01T10:00:00Z INFO worker-7 step finished in 31 ms, rows=42, cache=warm\n",
+        );
     }
     message.push_str("ValueError: field 'date' must be an ISO 8601 date, got 'next tuesday'");
     Failure {
