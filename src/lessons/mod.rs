@@ -9,6 +9,7 @@
 //! Everything here is a pure function. Every text is free of control characters and of secrets known to
 //! [`crate::secrets`].
 
+mod correction;
 mod name;
 mod readers;
 mod rule_made;
@@ -16,7 +17,7 @@ mod same;
 mod texts;
 mod words;
 
-pub use rule_made::{LessonSource, is_general, rule_made};
+pub use rule_made::{LessonSource, is_general, prepare, rule_made};
 pub use same::same_lesson;
 pub use texts::{
     SpentBudget, SpentBudgetName, TextFacts, explanation, guidance, own_text_fragments,

@@ -44,6 +44,13 @@ pub fn rule_made(source: &LessonSource<'_>) -> String {
     })
 }
 
+/// Compiles what lessons and masking need. Without it the first failures after a start pay for that, about a tenth of
+/// a second in all.
+pub fn prepare() {
+    secrets::Masker::builtin();
+    readers::prepare();
+}
+
 /// Whether a lesson is only the general one of its kind: the text said nothing that could be read. Two failures with
 /// such lessons need not have failed for the same reason.
 pub fn is_general(lesson: &str) -> bool {

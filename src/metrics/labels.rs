@@ -25,7 +25,7 @@ named_enum! {
         /// The worker said: handed over.
         Escalated = "escalated",
         /// Nobody said anything for too long.
-        Idle = "idle",
+        Abandoned = "abandoned",
     }
 }
 
@@ -37,7 +37,7 @@ named_enum! {
         /// It claimed a partial success.
         Degraded = "degraded",
         /// It was abandoned.
-        Idle = "idle",
+        Abandoned = "abandoned",
     }
 }
 

@@ -15,6 +15,7 @@ use crate::domain::{
     JudgeRequest, Judgement, Origin, SuccessReceipt, SuccessReport, Timestamp, TurnView,
 };
 use crate::letters::{LetterStore, Parked, Parking};
+use crate::metrics::Metrics;
 use crate::policy::ActivePolicy;
 use crate::policy::PolicyHandle;
 use crate::store::{MemoryStore, TurnKey, TurnStore, Updated};
@@ -58,6 +59,7 @@ pub struct Oracle<S = MemoryStore> {
     policy: Arc<PolicyHandle<Classifier>>,
     lifetimes: Lifetimes,
     sources: Sources,
+    metrics: Metrics,
 }
 
 /// What every answer is made from.
@@ -85,6 +87,7 @@ impl<S: TurnStore> Oracle<S> {
         policy: Arc<PolicyHandle<Classifier>>,
         lifetimes: Lifetimes,
         sources: Sources,
+        metrics: Metrics,
     ) -> Self {
         Oracle {
             turns,
@@ -92,6 +95,7 @@ impl<S: TurnStore> Oracle<S> {
             policy,
             lifetimes,
             sources,
+            metrics,
         }
     }
 
@@ -236,8 +240,7 @@ impl<S: TurnStore> Oracle<S> {
             })
             .await?;
         for passed in abandoned {
-            self.conclude(passed.parkings, &passed.events, &setting, None)
-                .await;
+            self.conclude(passed.parkings, &passed.events, None).await;
         }
         Ok(looked)
     }
@@ -277,21 +280,16 @@ impl<S: TurnStore> Oracle<S> {
             parkings.append(&mut other.parkings);
             passed.append(&mut other.events);
         }
-        counting::count(&passed, &setting.active.policy, None);
-        counting::evicted(evicted.len());
-        self.conclude(parkings, &answered.events, setting, tool)
-            .await;
+        counting::count(&self.metrics, &passed, None);
+        if !evicted.is_empty() {
+            tracing::warn!(tenant = %key.tenant, "a turn was evicted: its tenant has as many as it may (store.max_turns)");
+        }
+        self.conclude(parkings, &answered.events, tool).await;
         Ok(answered.answer?)
     }
 
-    async fn conclude(
-        &self,
-        parkings: Vec<Parking>,
-        events: &[Event],
-        setting: &Setting,
-        tool: Option<&Tool>,
-    ) {
-        counting::count(events, &setting.active.policy, tool);
+    async fn conclude(&self, parkings: Vec<Parking>, events: &[Event], tool: Option<&Tool>) {
+        counting::count(&self.metrics, events, tool);
         if parkings.is_empty() {
             return;
         }

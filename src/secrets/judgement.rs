@@ -79,9 +79,9 @@ pub(super) fn is_prose(value: &str) -> bool {
     }
     let several = value.split_whitespace().nth(1).is_some();
     if several {
-        words.any(|word| is_vocabulary(word))
+        words.any(is_vocabulary)
     } else {
-        words.all(|word| is_vocabulary(word))
+        words.all(is_vocabulary)
     }
 }
 

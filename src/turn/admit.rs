@@ -123,7 +123,13 @@ impl Turn {
         };
         let mut admission = match passage {
             Passage::Again => self.let_out_again(&gate, &operation),
-            Passage::Open(key) => self.let_out(&gate, &mut operation, key, &mut said),
+            Passage::Open(key) => {
+                said.events.push(Event::Admission {
+                    admitted: true,
+                    verdict: None,
+                });
+                self.let_out(&gate, &mut operation, key)
+            }
             Passage::Denied(denial) => self.deny(&gate, &mut operation, *denial, fits, &mut said),
         };
         if fits {
@@ -404,7 +410,6 @@ impl Turn {
         gate: &Gate<'_>,
         operation: &mut Operation,
         key: Option<Arc<str>>,
-        said: &mut Said,
     ) -> Admission {
         let call = &gate.request.call;
         if let Some(key) = key {
@@ -421,7 +426,6 @@ impl Turn {
             attempt.admitted_at = Some(gate.moment.now);
             attempt.worker_id.clone_from(&call.worker_id);
         }
-        said.events.push(Event::Admitted);
         let mut admission = self.admission(gate, operation);
         admission.admitted = true;
         admission
@@ -447,15 +451,10 @@ impl Turn {
             reason,
             spent,
         } = denial.stop;
-        said.events.push(Event::Denied { reason });
-        if spent.is_some() {
-            said.events.push(Event::BudgetExhausted { reason });
-        }
         if denial.draws_reprompt {
             self.counters.reprompts = self.counters.reprompts.saturating_add(1);
             self.counters.reprompts_given = self.counters.reprompts_given.saturating_add(1);
             operation.reprompts = operation.reprompts.saturating_add(1);
-            said.events.push(Event::Reprompt);
         }
         let mut draft = Draft::stop(action, reason)
             .spent(spent)
@@ -484,12 +483,16 @@ impl Turn {
         });
         let in_shadow = gate.moment.policy.mode == Mode::Shadow;
         let mut admission = if in_shadow && fits && reason != Reason::TurnEnded {
-            self.let_out(gate, operation, None, said)
+            self.let_out(gate, operation, None)
         } else {
             let mut admission = self.admission(gate, operation);
             admission.admitted = in_shadow;
             admission
         };
+        said.events.push(Event::Admission {
+            admitted: admission.admitted,
+            verdict: Some((action, reason)),
+        });
         admission.verdict = Some(verdict);
         admission.result = denial.result;
         admission.dead_letter_id = letter;

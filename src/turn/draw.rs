@@ -7,7 +7,7 @@ use crate::domain::{Category, Cause, Kind};
 use super::budgets::draws_attempts;
 use super::operation::Operation;
 use super::state::CauseState;
-use super::{Event, Tool, Turn};
+use super::{Tool, Turn};
 
 impl Turn {
     /// The cause's state, made where this is its first failure.
@@ -50,12 +50,10 @@ impl Turn {
         cause: &Cause,
         kind: Kind,
         tries: u32,
-        events: &mut Vec<Event>,
     ) {
         let event = self.event;
         if kind.category() == Category::Precondition {
             self.draw_precondition(tool, cause, kind);
-            events.push(Event::Precondition);
             return;
         }
         if draws_attempts(kind) {

@@ -64,9 +64,7 @@ impl Turn {
         summary.silent = may_be_silent && !summary.unresolved_operations.is_empty();
         said.events.push(Event::TurnEnded { outcome });
         let letter = summary.silent.then(|| {
-            said.events.push(Event::SilentFailure {
-                abandoned: outcome.is_none(),
-            });
+            said.events.push(Event::SilentFailure { outcome });
             let id = said.letter_id(moment.now);
             let letter = self.silent_letter(
                 moment.now,

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::domain::{Action, Family, Kind, Outcome, Reason};
+use crate::domain::{Action, EvidenceSource, Kind, Outcome, Reason};
 
 /// One thing to be counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -15,29 +15,19 @@ pub enum Event {
         reason: Reason,
         /// What failed.
         kind: Kind,
-        /// What it is charged under.
-        family: Family,
+        /// Which sort of evidence decided.
+        source: EvidenceSource,
+        /// The verdict's wait.
+        retry_after: Option<Duration>,
+        /// Tokens that the failed attempt cost; 0 where they were counted before.
+        tokens_spent: u64,
     },
-    /// A call was let through.
-    Admitted,
-    /// A call was denied.
-    Denied {
-        /// Why.
-        reason: Reason,
-    },
-    /// A retry was given out.
-    Retry {
-        /// After how long.
-        wait: Duration,
-    },
-    /// A reprompt was given out.
-    Reprompt,
-    /// A precondition was found unmet.
-    Precondition,
-    /// A spent budget stopped a verdict or a call.
-    BudgetExhausted {
-        /// Which budget's reason.
-        reason: Reason,
+    /// A call was let through or denied (replays are not).
+    Admission {
+        /// Whether it may go out.
+        admitted: bool,
+        /// Why not; in shadow mode what would have been said.
+        verdict: Option<(Action, Reason)>,
     },
     /// An operation succeeded after failing.
     Recovered {
@@ -51,8 +41,6 @@ pub enum Event {
         /// At which attempt.
         attempt: u32,
     },
-    /// Tokens of a failed attempt.
-    WastedTokens(u64),
     /// A turn ended.
     TurnEnded {
         /// How; `None`: it idled out.
@@ -60,7 +48,7 @@ pub enum Event {
     },
     /// A turn ended well, or idled out, with failures that nobody was told of.
     SilentFailure {
-        /// Whether it idled out.
-        abandoned: bool,
+        /// What was claimed; `None`: it idled out.
+        outcome: Option<Outcome>,
     },
 }

@@ -147,7 +147,8 @@ impl Turn {
         let mut judged = self.judged(bench, operation, Circumstances::default(), None);
         judged.verdict = self.compose(bench.moment, bench.tool, operation, &draft);
         if first_word {
-            said.events.push(judged_event(&judged));
+            said.events
+                .push(judged_event(&judged, bench.heard.request.tokens_spent));
             judged.letter_id = Some(self.park_stop(
                 bench.moment,
                 bench.tool,
@@ -184,10 +185,8 @@ impl Turn {
             .spent(Some(spent));
         let mut judged = self.judged(bench, operation, Circumstances::default(), None);
         judged.verdict = self.compose(bench.moment, bench.tool, operation, &draft);
-        said.events.push(judged_event(&judged));
-        said.events.push(Event::BudgetExhausted {
-            reason: Reason::TurnBudgetExhausted,
-        });
+        said.events
+            .push(judged_event(&judged, bench.heard.request.tokens_spent));
         judged.letter_id = Some(self.park_stop(
             bench.moment,
             bench.tool,
@@ -235,9 +234,6 @@ impl Turn {
             .counters
             .tokens_wasted
             .saturating_add(request.tokens_spent);
-        if request.tokens_spent > 0 {
-            said.events.push(Event::WastedTokens(request.tokens_spent));
-        }
 
         let reading = &bench.heard.classification.reading;
         let (lesson, lesson_cut) = self.lesson(bench);
@@ -328,7 +324,12 @@ impl Turn {
         });
         self.memory
             .remember_failed_operation(self.event, &operation.id);
-        said.events.push(judged_event(&judged));
+        let tokens_spent = if fresh {
+            bench.heard.request.tokens_spent
+        } else {
+            0
+        };
+        said.events.push(judged_event(&judged, tokens_spent));
         if is_stop && fresh {
             let spent = settled.spent;
             judged.letter_id = Some(self.park_stop(
@@ -594,11 +595,13 @@ const fn asks_for_a_second_word(reason: Reason) -> bool {
     )
 }
 
-fn judged_event(judged: &Judged) -> Event {
+fn judged_event(judged: &Judged, tokens_spent: u64) -> Event {
     Event::Judged {
         action: judged.verdict.action,
         reason: judged.verdict.reason,
         kind: judged.classification.reading.kind,
-        family: judged.classification.cause.family,
+        source: judged.classification.reading.source,
+        retry_after: judged.verdict.retry_after,
+        tokens_spent,
     }
 }

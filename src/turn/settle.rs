@@ -11,7 +11,7 @@ use super::answer::Said;
 use super::budgets::{Scope, spent, spent_operation};
 use super::compose::Draft;
 use super::operation::{Judged, Operation};
-use super::{Event, Moment, Tool, Turn};
+use super::{Moment, Tool, Turn};
 
 /// One failure to be settled.
 #[derive(Debug, Clone, Copy)]
@@ -50,7 +50,7 @@ impl Turn {
             && kind != Kind::ApprovalRequired
             && !fresh_finding
         {
-            self.draw(operation, tool, cause, kind, tries, &mut said.events);
+            self.draw(operation, tool, cause, kind, tries);
         }
         let draws_reprompt = deserved.action == Action::Reprompt
             && match deserved.reason {
@@ -87,21 +87,11 @@ impl Turn {
             }) => (action, reason, spent),
             None => (deserved.action, deserved.reason, None),
         };
-        self.give_out(
-            operation,
-            case,
-            action,
-            stop.is_none() && draws_reprompt,
-            wait,
-            said,
-        );
+        self.give_out(operation, case, action, stop.is_none() && draws_reprompt);
         if action == Action::Reprompt
             && matches!(reason, Reason::ModelOutput | Reason::PolicyOverride)
         {
             operation.move_key(&self.tenant, &self.turn_id);
-        }
-        if spent.is_some() {
-            said.events.push(Event::BudgetExhausted { reason });
         }
         let draft = Draft {
             action,
@@ -128,17 +118,13 @@ impl Turn {
         case: &Case<'_>,
         action: Action,
         draws_reprompt: bool,
-        wait: Duration,
-        said: &mut Said,
     ) {
         match action {
             Action::Retry if !case.judged.drew_retry => {
                 self.counters.retries = self.counters.retries.saturating_add(1);
-                said.events.push(Event::Retry { wait });
             }
             Action::Reprompt => {
                 self.counters.reprompts_given = self.counters.reprompts_given.saturating_add(1);
-                said.events.push(Event::Reprompt);
                 if draws_reprompt && !case.judged.drew_reprompt {
                     self.counters.reprompts = self.counters.reprompts.saturating_add(1);
                     operation.reprompts = operation.reprompts.saturating_add(1);

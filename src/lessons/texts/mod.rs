@@ -124,13 +124,13 @@ pub fn own_text_fragments() -> &'static [&'static str] {
 /// The wordings that [`own_text_fragments`] promises, in lower case.
 mod fragments {
     /// Opens every explanation.
-    pub(super) const EXPLANATION: &str = "backstop verdict ";
+    pub(super) const EXPLANATION: &str = "backstop verdict";
     /// Opens every user message.
-    pub(super) const TO_A_PERSON: &str = "the assistant stopped here: ";
+    pub(super) const TO_A_PERSON: &str = "the assistant stopped here:";
     /// In the guidance of stops.
     pub(super) const PLAIN_ACCOUNT: &str = "tell the user plainly what";
     /// In the guidance of stops that carry a lesson.
-    pub(super) const PASS_ON: &str = "stop here; pass on: ";
+    pub(super) const PASS_ON: &str = "stop here; pass on:";
     /// In the guidance of a repeated call.
     pub(super) const NOT_AGAIN: &str = "do not send the same call again";
 }
@@ -178,7 +178,10 @@ struct InWords(Duration);
 
 impl fmt::Display for InWords {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let seconds = self.0.as_secs() + u64::from(self.0.subsec_nanos() > 0);
+        let seconds = self
+            .0
+            .as_secs()
+            .saturating_add(u64::from(self.0.subsec_nanos() > 0));
         let (count, unit) = match seconds {
             0..=119 => (seconds, "second"),
             120..=7_199 => (seconds.div_ceil(60), "minute"),

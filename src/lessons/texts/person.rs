@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use crate::domain::{Action, Kind, Reason};
+use crate::domain::{Action, Effect, Kind, Reason};
 use crate::lessons::name::Name;
 
 use super::{InWords, SpentBudget, SpentBudgetName, TextFacts, capitalised};
@@ -19,19 +19,17 @@ pub fn user_message(facts: &TextFacts<'_>) -> Option<String> {
         text.push(' ');
         text.push_str(&limit);
     }
-    match execution(facts) {
-        Some(warning) => {
-            text.push(' ');
-            text.push_str(&warning);
-            if !account.advises_a_repeat {
-                text.push(' ');
-                text.push_str(&account.next);
-            }
-        }
-        None => {
-            text.push(' ');
-            text.push_str(&account.next);
-        }
+    let warning = execution(facts);
+    let hold_back = warning
+        .as_ref()
+        .is_some_and(|warning| warning.asks_to_check);
+    if let Some(warning) = warning {
+        text.push(' ');
+        text.push_str(&warning.text);
+    }
+    if !(hold_back && account.advises_a_repeat) {
+        text.push(' ');
+        text.push_str(&account.next);
     }
     Some(text)
 }
@@ -62,28 +60,47 @@ fn say_try(what: impl Into<String>, next: impl Into<String>) -> Account {
     }
 }
 
-/// The warning that goes before everything else that a person could do.
-fn execution(facts: &TextFacts<'_>) -> Option<String> {
+/// What is said of work that was or may have been done, before everything else that a person could do.
+struct Warning {
+    text: String,
+    /// Whether a repeat has to wait for a look: then none is advised.
+    asks_to_check: bool,
+}
+
+fn execution(facts: &TextFacts<'_>) -> Option<Warning> {
     let subject = capitalised(&facts.subject());
-    if facts.executed {
-        return Some(format!(
-            "{subject} has already done its work; do not have it done again."
-        ));
+    // The account of this reason is the warning itself.
+    if facts.reason == Reason::AlreadyExecuted {
+        return None;
     }
-    let may_have = facts.may_have_executed
-        || matches!(
-            facts.reason,
-            Reason::MayStillBeRunning
-                | Reason::CheckStatus
-                | Reason::OutcomeUnknown
-                | Reason::UnsafeToRepeat
-                | Reason::DuplicateOfUnknown
-        );
-    may_have.then(|| match facts.check_status_with.and_then(Name::stated) {
-        Some(status) => format!(
-            "{subject} may already have done its work; check with {status} before anyone repeats it."
-        ),
-        None => format!("{subject} may already have done its work; check before anyone repeats it."),
+    if facts.executed {
+        let text = format!("{subject} has already done its work; do not have it done again.");
+        return Some(Warning {
+            text,
+            asks_to_check: true,
+        });
+    }
+    let reason_says_so = matches!(
+        facts.reason,
+        Reason::MayStillBeRunning
+            | Reason::CheckStatus
+            | Reason::OutcomeUnknown
+            | Reason::UnsafeToRepeat
+            | Reason::DuplicateOfUnknown
+    );
+    if !facts.may_have_executed && !reason_says_so {
+        return None;
+    }
+    let asks_to_check = reason_says_so || facts.effect != Effect::Idempotent;
+    let then = match facts.check_status_with.and_then(Name::stated) {
+        _ if !asks_to_check => "doing it again does no harm".to_owned(),
+        Some(status) => format!("check with {status} before anyone repeats it"),
+        None => "check before anyone repeats it".to_owned(),
+    };
+    let text = format!("{subject} may already have done its work; {then}.");
+    Some(Warning {
+        text,
+        asks_to_check,
     })
 }
 
@@ -144,14 +161,7 @@ fn account(facts: &TextFacts<'_>) -> Account {
             turn_budget(facts.spent),
             "Decide whether to ask again, in smaller parts or later.",
         ),
-        Reason::CauseBudgetExhausted => cause_budget(facts),
-        Reason::OperationBudgetExhausted => {
-            let account = by_kind(facts);
-            Account {
-                what: format!("{} again and again", account.what),
-                ..account
-            }
-        }
+        Reason::CauseBudgetExhausted | Reason::OperationBudgetExhausted => more_than_once(facts),
         Reason::CallCapReached => say_try(
             format!("{subject} may not be used more often in one request"),
             "Use what it gave so far, or make a new request.",
@@ -239,13 +249,13 @@ fn precondition(facts: &TextFacts<'_>, subject: &str) -> Account {
     }
 }
 
-fn cause_budget(facts: &TextFacts<'_>) -> Account {
+fn more_than_once(facts: &TextFacts<'_>) -> Account {
     let account = by_kind(facts);
     let once = facts.spent.is_some_and(|spent| spent.limit <= 1);
     let what = if once {
         account.what
     } else {
-        format!("{} several times", account.what)
+        format!("{}, and that more than once", account.what)
     };
     Account { what, ..account }
 }
