@@ -4,6 +4,9 @@
 //! program on the path and the addresses of a real server in place of the default ones. `yaml policy`: the block is a
 //! valid policy. `rust FILE`: the block is that file, which `cargo test` compiles.
 
+#[path = "../docs/examples/first_call.rs"]
+#[allow(dead_code, reason = "its main is for people")]
+mod first_call;
 mod support;
 
 use std::collections::BTreeSet;
@@ -13,7 +16,7 @@ use std::process::Command;
 use anyhow::{Context, Result, bail};
 use backstop::domain::{Action, Category, Kind, Reason};
 use backstop::policy::Policy;
-use support::process::{PROGRAM, Server, Setup};
+use support::process::{PROGRAM, Server, Setup, write_file};
 
 const DOCUMENTS: [&str; 4] = [
     "README.md",
@@ -221,6 +224,25 @@ async fn commands_in_the_documents_run() -> Result<()> {
             String::from_utf8_lossy(&output.stderr),
         );
     }
+    Ok(())
+}
+
+#[tokio::test]
+async fn the_first_call_is_answered() -> Result<()> {
+    let directory = tempfile::tempdir()?;
+    let policy = write_file(directory.path(), "policy.yaml", &policy_of_the_readme()?)?;
+    let setup = Setup {
+        policy: Some(policy),
+        ..Setup::default()
+    };
+    let server = Server::serving(&setup).await?;
+    let verdict = first_call::ask(format!("http://{}", server.grpc))
+        .await
+        .map_err(|error| anyhow::anyhow!("{error}"))?;
+    // A keyed charge that timed out goes out again under its key.
+    assert_eq!(verdict.action().as_str_name(), "ACTION_RETRY");
+    assert_eq!(verdict.reason().as_str_name(), "REASON_KEYED_RETRY");
+    assert!(!verdict.idempotency_key.is_empty());
     Ok(())
 }
 
