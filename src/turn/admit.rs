@@ -310,7 +310,8 @@ impl Turn {
             .and_then(|id| self.operations.get(id));
         match done {
             Some(other)
-                if other.effect.max(operation.effect).is_declared_harmful()
+                if (other.effect.is_declared_harmful()
+                    || operation.effect.is_declared_harmful())
                     && !gate.tool.is_repeatable() =>
             {
                 Err(already_executed(other))
