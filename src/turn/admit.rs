@@ -567,7 +567,7 @@ fn further_attempt(gate: &Gate<'_>, operation: &Operation) -> Option<Denial> {
     let named_key = gate.request.call.idempotency_key.is_some();
     let unsafe_now = operation.counts_as_unsafe(gate.moment.now, gate.tool.key_ttl())
         || operation.would_lose_its_key(gate.number, named_key);
-    if unsafe_now && operation.executed {
+    if unsafe_now && operation.worst_but_findings() == Execution::Executed {
         return Some(already_executed(operation));
     }
     let stop = operation
