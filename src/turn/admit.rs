@@ -177,16 +177,16 @@ impl Turn {
     /// An attempt that was seen before: let out again, held by somebody else, or over.
     fn known_attempt(&self, gate: &Gate<'_>, operation: &Operation) -> Option<Passage> {
         let harmless = operation.effect == Effect::Idempotent;
+        let is_past = gate.number <= operation.latest();
+        if is_past && operation.succeeded && !harmless {
+            return Some(already_executed(operation).into());
+        }
         let Some(attempt) = operation.attempt(gate.number) else {
             return (gate.number < operation.latest())
                 .then(|| Denial::new(Action::Escalate, Reason::Superseded).into());
         };
         if operation.succeeded {
-            return Some(if harmless {
-                Passage::Again
-            } else {
-                already_executed(operation).into()
-            });
+            return Some(Passage::Again);
         }
         if attempt.judged.is_some() || gate.number < operation.latest() {
             return Some(match further_attempt(gate, operation) {
