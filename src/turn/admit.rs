@@ -291,6 +291,9 @@ impl Turn {
                 continue;
             }
             if other.executed {
+                if gate.tool.is_repeatable() {
+                    continue;
+                }
                 return Err(already_executed(other));
             }
             if *number <= other.settled_through || !self.still_matters(gate.tool, other, *number) {
