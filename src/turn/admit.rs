@@ -300,8 +300,17 @@ impl Turn {
                 continue;
             }
             let now = gate.moment.now;
-            if effect == Effect::Keyed && !other.counts_as_unsafe(now, gate.tool.key_ttl()) {
-                key = Some(other.key());
+            let its_key = other.key();
+            // One effect under two keys is two effects.
+            let other_key = key
+                .as_ref()
+                .or(gate.request.call.idempotency_key.as_ref())
+                .or(operation.key_that_may_have_executed());
+            if effect == Effect::Keyed
+                && !other.counts_as_unsafe(now, gate.tool.key_ttl())
+                && other_key.is_none_or(|key| *key == its_key)
+            {
+                key = Some(its_key);
             } else {
                 return Err(Denial::new(Action::Escalate, Reason::DuplicateOfUnknown));
             }
@@ -569,7 +578,8 @@ fn further_attempt(gate: &Gate<'_>, operation: &Operation) -> Option<Denial> {
     }
     let named_key = gate.request.call.idempotency_key.is_some();
     let unsafe_now = operation.counts_as_unsafe(gate.moment.now, gate.tool.key_ttl())
-        || operation.would_lose_its_key(gate.number, named_key);
+        || operation.would_lose_its_key(gate.number, named_key)
+        || operation.would_change_its_key(gate.request.call.idempotency_key.as_ref());
     if unsafe_now && operation.worst_but_findings() == Execution::Executed {
         return Some(already_executed(operation));
     }

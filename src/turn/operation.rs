@@ -332,6 +332,20 @@ impl Operation {
         self.effect == Effect::Keyed && self.latest() == 0 && number > 1 && !named_key
     }
 
+    /// Whether an attempt under this key would be the second key of an effect that may have happened.
+    pub(super) fn would_change_its_key(&self, named: Option<&Arc<str>>) -> bool {
+        self.effect == Effect::Keyed
+            && named.is_some_and(|named| {
+                self.keys_that_may_have_executed()
+                    .any(|key| key != named)
+            })
+    }
+
+    /// The key of the first attempt that may have executed.
+    pub(super) fn key_that_may_have_executed(&self) -> Option<&Arc<str>> {
+        self.keys_that_may_have_executed().next()
+    }
+
     fn went_out_under_several_keys(&self) -> bool {
         let mut keys = self.keys_that_may_have_executed();
         match keys.next() {
