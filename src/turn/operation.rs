@@ -192,11 +192,6 @@ impl Operation {
         }
     }
 
-    /// Whether anything was ever asked of it.
-    pub(super) fn is_new(&self) -> bool {
-        self.tool.is_empty()
-    }
-
     pub(super) fn attempt(&self, number: u32) -> Option<&Attempt> {
         self.attempts.iter().rev().find(|a| a.number == number)
     }

@@ -276,11 +276,13 @@ impl Turn {
     /// worker claims; over the attempts the strictest stands, and a request that says nothing loosens nothing.
     pub(super) fn describe(operation: &mut Operation, tool: &Tool, call: &Call) {
         let said = tool.policy.effect.or(call.effect);
-        let effect = match (said, operation.is_new(), tool.origin) {
+        // What was said of one tool says nothing of another one under the same operation.
+        let is_known = operation.tool == tool.name && operation.origin == tool.origin;
+        let effect = match (said, is_known, tool.origin) {
             (Some(said), _, _) => said,
-            (None, false, _) => operation.effect,
-            (None, true, Origin::Model) => Effect::Idempotent,
-            (None, true, Origin::Tool) => Effect::Unknown,
+            (None, true, _) => operation.effect,
+            (None, false, Origin::Model) => Effect::Idempotent,
+            (None, false, Origin::Tool) => Effect::Unknown,
         };
         operation.effect = operation.effect.max(effect);
         operation.tool = tool.name.clone();
