@@ -130,7 +130,11 @@ impl Turn {
                 });
                 self.let_out(&gate, &mut operation, key)
             }
-            Passage::Denied(denial) => self.deny(&gate, &mut operation, *denial, fits, &mut said),
+            Passage::Denied(denial) => {
+                let denied = self.deny(&gate, &mut operation, *denial, fits, &mut said);
+                operation.note_unseen(number, call.idempotency_key.as_ref());
+                denied
+            }
         };
         if fits {
             let denial = (!admission.admitted).then(|| Box::new(admission.clone()));

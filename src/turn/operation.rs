@@ -269,6 +269,14 @@ impl Operation {
         true
     }
 
+    /// A first request about a later attempt that was not let out still tells that somebody made the ones before it.
+    pub(super) fn note_unseen(&mut self, number: u32, named_key: Option<&Arc<str>>) {
+        if self.latest() == 0 && number > 1 {
+            self.unseen_through = number - 1;
+            self.key_may_be_lost |= named_key.is_none();
+        }
+    }
+
     /// What an attempt number that was never seen would say of the attempts before it.
     pub(super) fn skips_attempts(&self, number: u32) -> bool {
         number > self.latest().saturating_add(1)
