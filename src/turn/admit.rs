@@ -137,7 +137,7 @@ impl Turn {
             }
         };
         if fits {
-            let denial = (!admission.admitted).then(|| Box::new(admission.clone()));
+            let denial = (admission.verdict.is_some()).then(|| Box::new(admission.clone()));
             self.remember_request(Method::Admit, call, number, denial);
             self.put_back(operation);
         }
