@@ -377,6 +377,13 @@ impl Turn {
         let (lesson, _) = crate::lessons::cut_to_words(&format!(
             "`{missing}` does not exist; find out what does before naming it again."
         ));
+        if let Some(digest) = gate.digest {
+            // From here on the call itself is one that failed: its denials are counted.
+            let refused = Some(lesson.clone());
+            self.memory
+                .remember_failed(digest, self.event, refused, last_success);
+            self.memory.call_mut(digest).failed.as_mut()?.denials = 1;
+        }
         Some(self.deny_repeat(gate, operation, Some(lesson), 1))
     }
 
