@@ -163,7 +163,7 @@ impl Turn {
         let denial = self
             .spent_for_all(gate)
             .or_else(|| self.closed_by_cause(gate))
-            .or_else(|| self.call_cap(gate))
+            .or_else(|| self.call_cap(gate, operation))
             .or_else(|| too_deep(gate))
             .or_else(|| further_attempt(gate, operation));
         if let Some(denial) = denial {
@@ -267,13 +267,15 @@ impl Turn {
         has_a_dependency && self.tool(&tool.name).last_success < since
     }
 
-    fn call_cap(&self, gate: &Gate<'_>) -> Option<Denial> {
-        let spent = self.spent_tool_calls(gate.moment, gate.tool)?;
-        Some(Denial::of(Stop {
-            action: Action::Escalate,
-            reason: Reason::CallCapReached,
-            spent: Some(spent),
-        }))
+    fn call_cap(&self, gate: &Gate<'_>, operation: &Operation) -> Option<Denial> {
+        let scope = Scope {
+            tool: gate.tool,
+            operation,
+            cause: None,
+        };
+        let (spent, then) = self.spent_tool_calls(gate.moment, &scope)?;
+        let stop = Stop::exhausted(Reason::CallCapReached, spent, then);
+        Some(Denial::of(stop))
     }
 
     /// The same effect under a new operation: gives the key to carry, or the denial.

@@ -205,7 +205,7 @@ impl Turn {
             operation: (is_retry || (draws_reprompt && !already_drawn))
                 .then(|| spent_operation(moment, &scope, draws_reprompt))
                 .flatten(),
-            tool_calls: self.spent_tool_calls(moment, tool),
+            tool_calls: self.spent_tool_calls(moment, &scope),
             wait: WaitFacts {
                 wait,
                 time_left: case
