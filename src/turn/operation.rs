@@ -338,10 +338,7 @@ impl Operation {
     /// Whether an attempt under this key would be the second key of an effect that may have happened.
     pub(super) fn would_change_its_key(&self, named: Option<&Arc<str>>) -> bool {
         self.effect == Effect::Keyed
-            && named.is_some_and(|named| {
-                self.keys_that_may_have_executed()
-                    .any(|key| key != named)
-            })
+            && named.is_some_and(|named| self.keys_that_may_have_executed().any(|key| key != named))
     }
 
     /// The key of the first attempt that may have executed.
