@@ -380,7 +380,7 @@ impl Turn {
             }
             _ => {}
         }
-        if operation.attempt(number).is_none() {
+        if operation.judged(number).is_none() {
             operation.see(
                 number,
                 bench.heard.digest,
