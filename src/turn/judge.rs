@@ -394,9 +394,17 @@ impl Turn {
                     .worker_id
                     .clone_from(&bench.heard.request.call.worker_id);
             }
-            if attempt.heard.is_none() {
-                attempt.heard = Some(reading.execution);
-                attempt.tokens_spent = bench.heard.request.tokens_spent;
+            // What a text says late does not outweigh what the worker knew for sure.
+            let outranked = !reading.vouched
+                && (attempt.judged.as_ref())
+                    .is_some_and(|judged| judged.classification.reading.vouched);
+            match attempt.heard {
+                None => {
+                    attempt.heard = Some(reading.execution);
+                    attempt.tokens_spent = bench.heard.request.tokens_spent;
+                }
+                Some(_) if outranked => {}
+                Some(known) => attempt.heard = Some(known.max(reading.execution)),
             }
         }
         if let Some(digest) = operation.attempt(number).and_then(|attempt| attempt.input)
