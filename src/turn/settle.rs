@@ -124,7 +124,10 @@ impl Turn {
                 self.counters.retries = self.counters.retries.saturating_add(1);
             }
             Action::Reprompt => {
-                self.counters.reprompts_given = self.counters.reprompts_given.saturating_add(1);
+                // Where a second word leads to a reprompt again, it is the one that was counted.
+                if case.judged.verdict.action != Action::Reprompt {
+                    self.counters.reprompts_given = self.counters.reprompts_given.saturating_add(1);
+                }
                 if draws_reprompt && !case.judged.drew_reprompt {
                     self.counters.reprompts = self.counters.reprompts.saturating_add(1);
                     operation.reprompts = operation.reprompts.saturating_add(1);
