@@ -8,7 +8,7 @@ use crate::lessons::{SpentBudget, SpentBudgetName};
 use crate::verdict::{CaseFacts, Deserved, PaymentFacts, Stop, WaitFacts, deserved, stop_for};
 
 use super::answer::Said;
-use super::budgets::{Scope, spent, spent_operation};
+use super::budgets::{Scope, draws_attempts, spent, spent_operation};
 use super::compose::Draft;
 use super::operation::{Judged, Operation};
 use super::{Moment, Tool, Turn};
@@ -205,9 +205,14 @@ impl Turn {
             preconditions: is_precondition
                 .then(|| self.spent_preconditions(moment, tool, cause))
                 .flatten(),
-            operation: (is_retry || (draws_reprompt && !already_drawn))
-                .then(|| spent_operation(moment, &scope, draws_reprompt))
-                .flatten(),
+            operation: (is_retry || draws_attempts(reading.kind))
+                .then(|| spent_operation(moment, &scope, false))
+                .flatten()
+                .or_else(|| {
+                    (draws_reprompt && !already_drawn)
+                        .then(|| spent_operation(moment, &scope, true))
+                        .flatten()
+                }),
             tool_calls: self.spent_tool_calls(moment, &scope),
             wait: WaitFacts {
                 wait,
