@@ -150,7 +150,7 @@ impl Turn {
             .limit_preconditions(&tool.policy, &cause.subject);
         spent(SpentBudgetName::Preconditions, used, limit).or_else(|| {
             spent(
-                SpentBudgetName::Preconditions,
+                SpentBudgetName::TurnPreconditions,
                 self.counters.preconditions,
                 moment.policy.budgets.max_preconditions_total,
             )
