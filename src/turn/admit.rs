@@ -10,7 +10,6 @@ use crate::policy::{Exploratory, Mode, OnExhausted, Profile};
 use crate::verdict::Stop;
 
 use super::answer::{Answered, Said};
-use super::bounds::MAX_REMEMBERED;
 use super::budgets::{Scope, spent};
 use super::compose::Draft;
 use super::letters;
@@ -119,7 +118,7 @@ impl Turn {
         let passage = if fits {
             self.passage(&gate, &mut operation)
         } else {
-            bound_reached().into()
+            bound_reached(self.reached_bound()).into()
         };
         let mut admission = match passage {
             Passage::Again => self.let_out_again(&gate, &operation),
@@ -211,7 +210,7 @@ impl Turn {
     /// What is spent of the turn.
     fn spent_for_all(&self, gate: &Gate<'_>) -> Option<Denial> {
         if self.is_full() {
-            return Some(bound_reached());
+            return Some(bound_reached(self.reached_bound()));
         }
         let spent = self.spent_turn(gate.moment)?;
         let then = gate.moment.policy.budgets.turn_on_exhausted;
@@ -545,13 +544,7 @@ impl Turn {
 }
 
 /// The turn may not grow any further.
-fn bound_reached() -> Denial {
-    let bound = u64::try_from(MAX_REMEMBERED).unwrap_or(u64::MAX);
-    let spent = SpentBudget {
-        name: SpentBudgetName::TurnRememberedCalls,
-        used: bound,
-        limit: bound,
-    };
+fn bound_reached(spent: SpentBudget) -> Denial {
     // At a bound the turn fails loud whatever the policy says of spent budgets: it can no longer remember.
     Denial::of(Stop::exhausted(
         Reason::TurnBudgetExhausted,

@@ -6,12 +6,11 @@
 use crate::domain::{
     Action, Category, Classification, Execution, JudgeRequest, Judgement, Kind, Origin, Reason,
 };
-use crate::lessons::{self, LessonSource, SpentBudget, SpentBudgetName};
+use crate::lessons::{self, LessonSource};
 use crate::policy::Exploratory;
 use crate::secrets;
 
 use super::answer::{Answered, Said};
-use super::bounds::MAX_REMEMBERED;
 use super::budgets::Scope;
 use super::compose::Draft;
 use super::operation::{Circumstances, Judged, LastWord, Operation};
@@ -173,12 +172,7 @@ impl Turn {
         operation: &mut Operation,
         said: &mut Said,
     ) -> Judgement {
-        let bound = u64::try_from(MAX_REMEMBERED).unwrap_or(u64::MAX);
-        let spent = SpentBudget {
-            name: SpentBudgetName::TurnRememberedCalls,
-            used: bound,
-            limit: bound,
-        };
+        let spent = self.reached_bound();
         let cause = &bench.heard.classification.cause;
         let kind = bench.heard.classification.reading.kind;
         let draft = Draft::stop(Action::FailLoud, Reason::TurnBudgetExhausted)
