@@ -507,7 +507,8 @@ impl Turn {
             self.park_by_operation(&stop, operation, said)
         });
         let in_shadow = gate.moment.policy.mode == Mode::Shadow;
-        let mut admission = if in_shadow && fits && reason != Reason::TurnEnded {
+        let counts = in_shadow && fits && !self.is_full() && reason != Reason::TurnEnded;
+        let mut admission = if counts {
             self.let_out(gate, operation, None)
         } else {
             let mut admission = self.admission(gate, operation);

@@ -374,12 +374,17 @@ impl Turn {
             }
             _ => {}
         }
-        if operation.judged(number).is_none() {
-            operation.see(
-                number,
-                bench.heard.digest,
-                bench.heard.request.call.idempotency_key.as_ref(),
-            );
+        let named_key = bench.heard.request.call.idempotency_key.as_ref();
+        match operation.attempt(number) {
+            None if self.is_full() => return,
+            None => {
+                operation.see(number, bench.heard.digest, named_key);
+                self.counters.attempts = self.counters.attempts.saturating_add(1);
+            }
+            Some(known) if known.judged.is_none() => {
+                operation.see(number, bench.heard.digest, named_key);
+            }
+            Some(_) => {}
         }
         if let Some(attempt) = operation.attempt_mut(number) {
             attempt.elapsed = bench.heard.request.elapsed.or(attempt.elapsed);
