@@ -193,11 +193,19 @@ impl Operation {
     }
 
     pub(super) fn attempt(&self, number: u32) -> Option<&Attempt> {
-        self.attempts.iter().rev().find(|a| a.number == number)
+        let place = self.place_of(number).ok()?;
+        self.attempts.get(place)
     }
 
     pub(super) fn attempt_mut(&mut self, number: u32) -> Option<&mut Attempt> {
-        self.attempts.iter_mut().rev().find(|a| a.number == number)
+        let place = self.place_of(number).ok()?;
+        self.attempts.get_mut(place)
+    }
+
+    /// Where an attempt is, or where it would be: they are kept in ascending order.
+    fn place_of(&self, number: u32) -> Result<usize, usize> {
+        self.attempts
+            .binary_search_by_key(&number, |attempt| attempt.number)
     }
 
     pub(super) fn judged(&self, number: u32) -> Option<&Judged> {
@@ -264,7 +272,7 @@ impl Operation {
             elapsed: None,
             tokens_spent: 0,
         };
-        let place = self.attempts.partition_point(|a| a.number < number);
+        let (Ok(place) | Err(place)) = self.place_of(number);
         self.attempts.insert(place, attempt);
         true
     }
