@@ -106,6 +106,9 @@ pub(super) struct LetterState {
     pub(super) count: u64,
     pub(super) created_at: Timestamp,
     pub(super) open: bool,
+    /// The stop that it was written for last.
+    pub(super) action: Action,
+    pub(super) reason: Reason,
 }
 
 /// One logical step of the turn.
