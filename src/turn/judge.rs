@@ -97,7 +97,12 @@ impl Turn {
         let judged = operation.judged(number).cloned();
         let is_past = number < operation.latest() || has_succeeded;
         match judged {
-            judged if is_past || (operation.succeeded && judged.is_some()) => {
+            judged
+                if is_past
+                    || judged
+                        .as_ref()
+                        .is_some_and(|judged| judged.event < operation.succeeded_event) =>
+            {
                 let (action, reason) = if operation.succeeded {
                     (Action::FailLoud, Reason::AlreadyExecuted)
                 } else {
