@@ -444,10 +444,15 @@ impl Turn {
             .last_word
             .is_some_and(|word| word.action == Action::Retry);
         let digest = gate.digest.or(operation.input_digest.filter(|_| is_retry));
-        if operation.see(gate.number, digest, call.idempotency_key.as_ref()) {
+        let carried = (call.idempotency_key.clone()).unwrap_or_else(|| operation.key());
+        let is_new = operation.see(gate.number, digest, call.idempotency_key.as_ref());
+        if is_new {
             self.count_call(&gate.tool.name);
         }
         if let Some(attempt) = operation.attempt_mut(gate.number) {
+            if is_new {
+                attempt.key = carried;
+            }
             attempt.admitted_at = Some(gate.moment.now);
             attempt.worker_id.clone_from(&call.worker_id);
         }

@@ -262,7 +262,10 @@ impl Operation {
             self.unseen_through = number - 1;
             self.key_may_be_lost |= latest == 0 && named_key.is_none();
         }
-        let key = named_key.cloned().unwrap_or_else(|| self.key());
+        // It went out before this request, under the key that was told last for a next attempt: not under that of an
+        // earlier attempt which has only since been heard to have worked.
+        let told = self.adopted_key.as_ref().unwrap_or(&self.derived_key);
+        let key = named_key.unwrap_or(told).clone();
         let attempt = Attempt {
             number,
             worker_id: None,
