@@ -335,9 +335,27 @@ fn what_is_unresolved() {
     type Play = fn(&mut World);
     let table: [(&str, Play, &[&str]); 14] = [
         ("nothing", |_| {}, &[]),
-        ("a success", |w| drop(w.succeed(&ask("a", 1, "read"))), &[]),
-        ("an admission", |w| drop(w.admit(&ask("a", 1, "read"))), &[]),
-        ("a denial", |w| drop(w.admit(&ask("a", 1, "erase"))), &[]),
+        (
+            "a success",
+            |w| {
+                w.succeed(&ask("a", 1, "read"));
+            },
+            &[],
+        ),
+        (
+            "an admission",
+            |w| {
+                w.admit(&ask("a", 1, "read"));
+            },
+            &[],
+        ),
+        (
+            "a denial",
+            |w| {
+                w.admit(&ask("a", 1, "erase"));
+            },
+            &[],
+        ),
         (
             "a retry",
             |w| drop(w.judge(&fail("a", 1, "read", Kind::RateLimited))),

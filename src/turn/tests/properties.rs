@@ -475,10 +475,13 @@ impl Account {
         }
     }
 
-    fn succeeded(&mut self, step: &Step, number: u32) {
+    fn succeeded(&mut self, step: &Step, number: u32, replayed: bool) {
         let own = derive("default", "t1", &name(step.operation), 0);
         let known = self.operations.entry(step.operation).or_default();
         known.describe(step.tool(), step.effect);
+        if replayed {
+            return;
+        }
         let carried = known.told.clone().unwrap_or(own);
         known.sees(number, key_name(step.key).as_deref(), step.call(), carried);
         known.succeeded = true;
@@ -574,9 +577,7 @@ fn play(policy: &str, steps: &[Step]) {
             }
             _ => {
                 let receipt = world.succeed(&step.ask(number));
-                if !receipt.replayed {
-                    account.succeeded(step, receipt.attempt);
-                }
+                account.succeeded(step, receipt.attempt, receipt.replayed);
                 let mut again = step.ask(number);
                 again.call.attempt = receipt.attempt;
                 let before = still(&world.turn);
