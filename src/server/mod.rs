@@ -14,7 +14,7 @@ mod readiness;
 mod serve;
 mod tenant;
 mod unary;
-mod wire;
+pub(crate) mod wire;
 
 pub use admin_service::{AdminService, PolicyDesk, PolicyFault, PolicyOrigin};
 pub use dead_letter_service::DeadLetterService;
