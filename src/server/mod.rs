@@ -16,6 +16,9 @@ mod tenant;
 mod unary;
 pub(crate) mod wire;
 
+#[cfg(test)]
+mod services_tests;
+
 pub use admin_service::{AdminService, PolicyDesk, PolicyFault, PolicyOrigin};
 pub use dead_letter_service::DeadLetterService;
 pub use oracle_service::OracleService;
