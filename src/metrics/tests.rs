@@ -23,7 +23,7 @@ fn everything() -> Metrics {
     metrics.record_admission(false, Some((Action::Escalate, Reason::CallCapReached)));
     metrics.record_success("create_charge", 2);
     metrics.record_recovery(Action::Retry, 2);
-    metrics.record_turn_end(TurnEnd::Idle);
+    metrics.record_turn_end(TurnEnd::Abandoned);
     metrics.record_silent_failure(SilentReason::Succeeded);
     metrics.record_store_failure(StoreName::Turns);
     metrics.record_policy_reload(ReloadOutcome::Refused);
@@ -135,7 +135,7 @@ fn closed_sets_start_with_zero() {
     let scrape = Metrics::install().unwrap().render();
     for series in [
         r#"backstop_silent_failures_total{reason="succeeded"}"#,
-        r#"backstop_silent_failures_total{reason="idle"}"#,
+        r#"backstop_silent_failures_total{reason="abandoned"}"#,
         r#"backstop_budget_exhausted_total{scope="turn"}"#,
         r#"backstop_budget_exhausted_total{scope="fleet"}"#,
         r#"backstop_policy_reloads_total{result="accepted"}"#,
@@ -171,7 +171,7 @@ fn numbers_land_where_they_belong() {
             r#"backstop_recoveries_total{action="retry",attempt="2"}"#,
             1.0,
         ),
-        (r#"backstop_turns_total{outcome="idle"}"#, 1.0),
+        (r#"backstop_turns_total{outcome="abandoned"}"#, 1.0),
         (r#"backstop_classified_by_total{source="text"}"#, 1.0),
         (r#"backstop_dead_letters{status="open"}"#, 2.0),
         (r#"backstop_breaker_open{dependency="payments"}"#, 1.0),

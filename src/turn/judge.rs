@@ -8,6 +8,7 @@ use crate::domain::{
 };
 use crate::lessons::{self, LessonSource, SpentBudget, SpentBudgetName};
 use crate::policy::Exploratory;
+use crate::secrets;
 
 use super::answer::{Answered, Said};
 use super::bounds::MAX_REMEMBERED;
@@ -413,7 +414,7 @@ impl Turn {
             .as_deref()
             .filter(|own| !own.trim().is_empty())
         {
-            let (lesson, cut) = lessons::cut_to_words(own);
+            let (lesson, cut) = lessons::cut_to_words(&secrets::mask(own));
             return (Some(lesson), cut);
         }
         let reading = &bench.heard.classification.reading;
