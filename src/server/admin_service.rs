@@ -34,8 +34,8 @@ pub struct PolicyFault {
     pub field: String,
     /// What is wrong.
     pub problem: String,
-    /// What to write instead; empty where nothing comes near.
-    pub suggestion: String,
+    /// What to write instead, where something comes near.
+    pub suggestion: Option<String>,
 }
 
 /// What the service needs to know of policies beyond the one that the oracle judges by.
@@ -120,7 +120,7 @@ impl AdminRpc for AdminService {
                     column: fault.column,
                     field: fault.field,
                     problem: fault.problem,
-                    suggestion: fault.suggestion,
+                    suggestion: fault.suggestion.unwrap_or_default(),
                 })
                 .collect();
             Ok(proto::ValidatePolicyResponse {

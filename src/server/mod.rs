@@ -15,7 +15,10 @@ mod readiness;
 mod serve;
 mod tenant;
 mod unary;
-mod wire;
+pub(crate) mod wire;
+
+#[cfg(test)]
+mod services_tests;
 
 pub use admin_service::{AdminService, PolicyDesk, PolicyFault, PolicyOrigin};
 pub use assemble::{AssembleError, Assembly, assemble, classifier};
