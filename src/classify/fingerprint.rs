@@ -34,7 +34,9 @@ pub(super) fn of_failure(failure: &Failure) -> Fingerprint {
     ] {
         if !value.is_empty() {
             digest.push(field);
-            cut(value, HEAD).bytes().for_each(|b| digest.push(b.to_ascii_lowercase()));
+            cut(value, HEAD)
+                .bytes()
+                .for_each(|b| digest.push(b.to_ascii_lowercase()));
         }
     }
     let numbers = [
@@ -44,7 +46,10 @@ pub(super) fn of_failure(failure: &Failure) -> Fingerprint {
     for (field, number) in numbers {
         if let Some(number) = number {
             digest.push(field);
-            number.to_le_bytes().into_iter().for_each(|b| digest.push(b));
+            number
+                .to_le_bytes()
+                .into_iter()
+                .for_each(|b| digest.push(b));
         }
     }
     Fingerprint(digest.state)
@@ -57,7 +62,10 @@ struct Digest {
 
 impl Default for Digest {
     fn default() -> Self {
-        Digest { state: OFFSET, last: b' ' }
+        Digest {
+            state: OFFSET,
+            last: b' ',
+        }
     }
 }
 
@@ -109,9 +117,18 @@ impl Digest {
     fn mask_token(&mut self, bytes: &[u8], start: usize) -> usize {
         let rest = bytes.get(start..).unwrap_or_default();
         let plain = rest.iter().take_while(|b| is_token(**b)).count().max(1);
-        let is_url = rest.get(..plain).is_some_and(|token| token.windows(3).any(|w| w == b"://"));
+        let is_url = rest
+            .get(..plain)
+            .is_some_and(|token| token.windows(3).any(|w| w == b"://"));
         // A URL's query belongs to it.
-        let query = if is_url { rest.iter().skip(plain).take_while(|b| is_token(**b) || b"?&=#,;!$*".contains(b)).count() } else { 0 };
+        let query = if is_url {
+            rest.iter()
+                .skip(plain)
+                .take_while(|b| is_token(**b) || b"?&=#,;!$*".contains(b))
+                .count()
+        } else {
+            0
+        };
         let len = plain + query;
         let token = rest.get(..len).unwrap_or_default();
         let tail = token
@@ -125,7 +142,11 @@ impl Digest {
         } else {
             self.push_words(body);
         }
-        token.get(len - tail..).unwrap_or_default().iter().for_each(|b| self.push(*b));
+        token
+            .get(len - tail..)
+            .unwrap_or_default()
+            .iter()
+            .for_each(|b| self.push(*b));
         start + len
     }
 
@@ -141,14 +162,20 @@ impl Digest {
 }
 
 fn is_token(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.' | b'/' | b'\\' | b':' | b'@' | b'~' | b'%' | b'+')
+    byte.is_ascii_alphanumeric()
+        || matches!(
+            byte,
+            b'_' | b'-' | b'.' | b'/' | b'\\' | b':' | b'@' | b'~' | b'%' | b'+'
+        )
 }
 
 /// A path, URL, address or host with a port: anything with a slash, an `@`, or dotted numbers.
 fn is_place(token: &[u8]) -> bool {
     let has = |byte: u8| token.contains(&byte);
     let dotted_numbers = token.iter().filter(|b| **b == b'.').count() == 3
-        && token.iter().all(|b| b.is_ascii_digit() || matches!(b, b'.' | b':'));
+        && token
+            .iter()
+            .all(|b| b.is_ascii_digit() || matches!(b, b'.' | b':'));
     let slashed = (has(b'/') || has(b'\\')) && token.len() > 1;
     let port = token.rsplit(|b| *b == b':').next().is_some_and(|tail| {
         tail.len() < token.len() && !tail.is_empty() && tail.iter().all(u8::is_ascii_digit)
@@ -162,7 +189,10 @@ fn is_id(token: &[u8]) -> bool {
     if digits == 0 {
         return false;
     }
-    let hex = token.len() >= 6 && token.iter().all(|b| b.is_ascii_hexdigit() || *b == b'-' || *b == b'x');
+    let hex = token.len() >= 6
+        && token
+            .iter()
+            .all(|b| b.is_ascii_hexdigit() || *b == b'-' || *b == b'x');
     hex || token.len() >= 12 && digits >= 2 || digits * 2 >= token.len()
 }
 
@@ -194,18 +224,42 @@ mod tests {
     #[test]
     fn the_same_failure_has_one_fingerprint() {
         let pairs = [
-            ("Widget engine gave up after 31 ms (job 8812)", "Widget engine gave up after 7 ms (job 9137)"),
-            ("No such file or directory: 'data_1.csv'", "No such file or directory: 'data_2.csv'"),
-            ("No such file or directory: 'data_1.csv'", "No such file or directory: \"it\"  "),
+            (
+                "Widget engine gave up after 31 ms (job 8812)",
+                "Widget engine gave up after 7 ms (job 9137)",
+            ),
+            (
+                "No such file or directory: 'data_1.csv'",
+                "No such file or directory: 'data_2.csv'",
+            ),
+            (
+                "No such file or directory: 'data_1.csv'",
+                "No such file or directory: \"it\"  ",
+            ),
             ("cannot open /tmp/a/b.txt", "cannot open /home/x/y.rs"),
-            ("job 550e8400-e29b-41d4-a716-446655440000 failed", "job 123e4567-e89b-12d3-a456-426614174000 failed"),
-            ("GET https://a.example/x?y=1 failed", "GET http://b.example/z failed"),
-            ("dial tcp 10.1.2.3:5432: refused", "dial tcp 10.9.9.9:80: refused"),
-            ("at 2024-01-02T03:04:05Z: boom", "at 2025-11-12T13:14:15.123Z: boom"),
+            (
+                "job 550e8400-e29b-41d4-a716-446655440000 failed",
+                "job 123e4567-e89b-12d3-a456-426614174000 failed",
+            ),
+            (
+                "GET https://a.example/x?y=1 failed",
+                "GET http://b.example/z failed",
+            ),
+            (
+                "dial tcp 10.1.2.3:5432: refused",
+                "dial tcp 10.9.9.9:80: refused",
+            ),
+            (
+                "at 2024-01-02T03:04:05Z: boom",
+                "at 2025-11-12T13:14:15.123Z: boom",
+            ),
             ("commit deadbeef12 gone", "commit 0123abcdef gone"),
             ("Timed  out\nafter 3s", "timed out after 45s"),
             ("HAT030 not available", "HAT123 not available"),
-            ("503 directory backend unavailable (request 1)", "503 directory backend unavailable (request 12)"),
+            (
+                "503 directory backend unavailable (request 1)",
+                "503 directory backend unavailable (request 12)",
+            ),
         ];
         for (a, b) in pairs {
             assert_eq!(fingerprint(a), fingerprint(b), "{a} / {b}");
@@ -215,8 +269,15 @@ mod tests {
     #[test]
     fn different_failures_differ() {
         let texts = [
-            "connection refused", "connection reset", "no such table: customer", "No such file: 'x'", "timed out",
-            "can't do it", "can't do that", "Widget engine gave up", "",
+            "connection refused",
+            "connection reset",
+            "no such table: customer",
+            "No such file: 'x'",
+            "timed out",
+            "can't do it",
+            "can't do that",
+            "Widget engine gave up",
+            "",
         ];
         for (i, a) in texts.iter().enumerate() {
             for b in texts.iter().skip(i + 1) {
@@ -228,7 +289,11 @@ mod tests {
     #[test]
     fn without_a_text_the_fields_count() {
         let bare = |status, code: &str| {
-            of_failure(&Failure { http_status: status, code: code.to_owned(), ..Failure::default() })
+            of_failure(&Failure {
+                http_status: status,
+                code: code.to_owned(),
+                ..Failure::default()
+            })
         };
         assert_ne!(bare(Some(500), ""), bare(Some(503), ""));
         assert_ne!(bare(None, "a"), bare(None, "b"));
@@ -238,6 +303,9 @@ mod tests {
     #[test]
     fn the_digest_stays_the_same_over_releases() {
         assert_eq!(fingerprint("").to_string(), "cbf29ce484222325");
-        assert_eq!(fingerprint("connection refused").to_string(), fingerprint("Connection  refused").to_string());
+        assert_eq!(
+            fingerprint("connection refused").to_string(),
+            fingerprint("Connection  refused").to_string()
+        );
     }
 }
