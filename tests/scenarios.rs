@@ -104,6 +104,7 @@ async fn story(scenario: &Scenario) -> Result<()> {
     let server = Server::serving(&setup).await?;
     let wire = server.wire().await?;
     let plan = Plan::new(scenario, &wire)?;
+    plan.check_series()?;
     let misses = play(&plan, &wire, || server.metrics(), METRICS_PATIENCE).await?;
     if misses.is_empty() {
         return Ok(());
