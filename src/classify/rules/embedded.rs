@@ -11,22 +11,13 @@ pub(in crate::classify) const FILES: &[(&str, &str)] = &[
     ("frameworks", include_str!("../../../rules/frameworks.yaml")),
     ("google-ai", include_str!("../../../rules/google-ai.yaml")),
     ("grpc", include_str!("../../../rules/grpc.yaml")),
-    (
-        "http-clients",
-        include_str!("../../../rules/http-clients.yaml"),
-    ),
-    (
-        "http-status",
-        include_str!("../../../rules/http-status.yaml"),
-    ),
+    ("http-clients", include_str!("../../../rules/http-clients.yaml")),
+    ("http-status", include_str!("../../../rules/http-status.yaml")),
     ("json", include_str!("../../../rules/json.yaml")),
     ("languages", include_str!("../../../rules/languages.yaml")),
     ("llm-common", include_str!("../../../rules/llm-common.yaml")),
     ("llm-limits", include_str!("../../../rules/llm-limits.yaml")),
-    (
-        "llm-vendors",
-        include_str!("../../../rules/llm-vendors.yaml"),
-    ),
+    ("llm-vendors", include_str!("../../../rules/llm-vendors.yaml")),
     ("mcp", include_str!("../../../rules/mcp.yaml")),
     ("openai", include_str!("../../../rules/openai.yaml")),
     ("posix", include_str!("../../../rules/posix.yaml")),
@@ -37,4 +28,5 @@ pub(in crate::classify) const FILES: &[(&str, &str)] = &[
     ("saas", include_str!("../../../rules/saas.yaml")),
     ("sqlstate", include_str!("../../../rules/sqlstate.yaml")),
     ("validation", include_str!("../../../rules/validation.yaml")),
+    ("wording", include_str!("../../../rules/wording.yaml")),
 ];
