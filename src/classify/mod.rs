@@ -30,8 +30,6 @@ mod waits;
 mod weigh;
 
 #[cfg(test)]
-mod explain_corpus;
-#[cfg(test)]
 mod tests;
 
 use std::sync::{Arc, OnceLock};
