@@ -514,6 +514,32 @@ fn confidence_is_the_share_of_the_corpus_that_was_read_right() {
     }
 }
 
+/// Messages in the words of many programs, with what they mean: written apart from the rules and before them.
+#[test]
+fn the_wordings_of_many_programs_are_understood() {
+    let classifier = classifier();
+    let (mut right, mut unsafe_readings, mut all) = (0, 0, 0);
+    for line in include_str!("testdata/wordings.jsonl").lines() {
+        let case: serde_json::Value = serde_json::from_str(line).unwrap();
+        let label = &case["label"];
+        let also = label["also"].as_array().into_iter().flatten();
+        let wanted: Vec<&str> = also
+            .chain([&label["kind"]])
+            .filter_map(|kind| kind.as_str())
+            .collect();
+        let reading = classifier.read(&corpus_failure(&case), &CONTEXT);
+        right += usize::from(wanted.contains(&reading.kind.name()));
+        let refused = reading.execution == Execution::NotExecuted;
+        unsafe_readings += usize::from(refused && label["execution"] != "not_executed");
+        all += 1;
+    }
+    assert!(right * 100 >= all * 96, "{right} of {all}");
+    assert!(
+        unsafe_readings <= 3,
+        "{unsafe_readings} read as not executed"
+    );
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
