@@ -180,7 +180,7 @@ const AT: u8 = 8;
 const QUOTE: u8 = 16;
 const BLANK: u8 = 32;
 
-const fn class(byte: u8) -> u8 {
+const fn classify(byte: u8) -> u8 {
     match byte {
         b'0'..=b'9' => TOKEN | DIGIT,
         b'/' | b'\\' => TOKEN | SLASH,
@@ -190,6 +190,25 @@ const fn class(byte: u8) -> u8 {
         b' ' | b'\t' | b'\r' | b'\n' | 0 => BLANK,
         _ => 0,
     }
+}
+
+#[allow(
+    clippy::indexing_slicing,
+    reason = "evaluated by the compiler: out of bounds would fail the build"
+)]
+const CLASSES: [u8; 256] = {
+    let mut classes = [0; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        classes[byte] = classify(byte as u8);
+        byte += 1;
+    }
+    classes
+};
+
+#[inline]
+fn class(byte: u8) -> u8 {
+    CLASSES.get(usize::from(byte)).copied().unwrap_or(0)
 }
 
 /// A path, URL, address or host with a port: anything with a slash, an `@`, or dotted numbers.
