@@ -31,8 +31,6 @@ mod weigh;
 
 #[cfg(test)]
 mod tests;
-#[cfg(test)]
-mod explain_corpus;
 
 use std::sync::{Arc, OnceLock};
 
@@ -42,9 +40,7 @@ pub use fingerprint::fingerprint;
 pub use pattern::PhraseError;
 pub use rules::{RuleError, Strength};
 
-use crate::domain::{
-    EvidenceSource, Execution, Failure, Kind, Origin, Reading, Timestamp,
-};
+use crate::domain::{EvidenceSource, Execution, Failure, Kind, Origin, Reading, Timestamp};
 use crate::policy::OperatorRule;
 use book::RuleBook;
 use operator::OperatorRules;
@@ -89,7 +85,10 @@ impl Classifier {
     ///
     /// # Errors
     /// A rule that cannot be compiled, with file, rule and field.
-    pub fn with_own_texts(operator_rules: &[OperatorRule], own_texts: &[&str]) -> Result<Self, RuleError> {
+    pub fn with_own_texts(
+        operator_rules: &[OperatorRule],
+        own_texts: &[&str],
+    ) -> Result<Self, RuleError> {
         let book = BUILTIN
             .get_or_init(|| RuleBook::builtin().map(Arc::new))
             .clone()?;
@@ -114,7 +113,7 @@ impl Classifier {
                 .find(failure, context.tool, &scratch.text)
                 .or_else(|| weigh::weigh(&self.book, failure, context, scratch))
                 .unwrap_or_else(Finding::nothing);
-            finish(finding, failure, context, &scratch.text)
+            finish(finding, failure, context, scratch)
         })
     }
 }
@@ -144,13 +143,24 @@ impl Finding {
     }
 }
 
-fn finish(finding: Finding, failure: &Failure, context: &Context<'_>, folded: &str) -> Reading {
+fn finish(
+    finding: Finding,
+    failure: &Failure,
+    context: &Context<'_>,
+    scratch: &scan::Scratch,
+) -> Reading {
+    let folded = scratch.text.as_str();
     let read = match finding.execution {
         // The text speaks for the last try only.
         Execution::NotExecuted if context.tries > 1 => Execution::MaybeExecuted,
         execution => execution,
     };
-    let wait = waits::read(failure, folded, finding.kind, context.received_at);
+    let wait = waits::read(
+        failure,
+        scratch.speaks_of_waiting.then_some(folded),
+        finding.kind,
+        context.received_at,
+    );
     Reading {
         kind: finding.kind,
         execution: failure.execution.unwrap_or(read),

@@ -23,6 +23,8 @@ pub(super) struct Scratch {
     /// The folded message.
     pub(super) text: String,
     pub(super) hits: Vec<Hit>,
+    /// Whether a wording occurs after which a wait may stand.
+    pub(super) speaks_of_waiting: bool,
     marks: Vec<u64>,
 }
 
@@ -44,6 +46,7 @@ pub(super) fn with_scratch<T>(read: impl FnOnce(&mut Scratch) -> T) -> T {
 impl Scratch {
     fn reset(&mut self, marks: usize) {
         self.hits.clear();
+        self.speaks_of_waiting = false;
         self.marks.clear();
         self.marks.resize(marks.div_ceil(64), 0);
     }
@@ -68,12 +71,21 @@ impl Scratch {
 }
 
 /// Fills `scratch` from the failure, whose folded message is in it already.
-pub(super) fn scan(book: &RuleBook, failure: &Failure, context: &Context<'_>, scratch: &mut Scratch) {
+pub(super) fn scan(
+    book: &RuleBook,
+    failure: &Failure,
+    context: &Context<'_>,
+    scratch: &mut Scratch,
+) {
     scratch.reset(book.marks);
     let text = std::mem::take(&mut scratch.text);
     scan_field(book, &text, true, scratch);
     scratch.text = text;
-    for field in [failure.exception_type.as_str(), context.tool, &failure.dependency] {
+    for field in [
+        failure.exception_type.as_str(),
+        context.tool,
+        &failure.dependency,
+    ] {
         scan_field(book, super::text::cut(field, 256), false, scratch);
     }
 }
@@ -85,7 +97,10 @@ fn scan_field(book: &RuleBook, text: &str, is_message: bool, scratch: &mut Scrat
         let Some((from, to)) = book.spans.get(found.pattern().as_usize()) else {
             continue;
         };
-        let uses = book.uses.get(*from as usize..*to as usize).unwrap_or_default();
+        let uses = book
+            .uses
+            .get(*from as usize..*to as usize)
+            .unwrap_or_default();
         for used in uses {
             match *used {
                 Use::Mark { mark, phrase } => {
@@ -96,6 +111,7 @@ fn scan_field(book: &RuleBook, text: &str, is_message: bool, scratch: &mut Scrat
                         scratch.set_mark(mark);
                     }
                 }
+                Use::Wait => scratch.speaks_of_waiting |= is_message,
                 _ if !is_message || scratch.hits.len() >= MAX_HITS => {}
                 used => {
                     if let Some((start, end)) = check(book, bytes, used, start, end) {
@@ -119,14 +135,15 @@ fn check(
         Use::Phrase { phrase, .. } => book.phrases.get(phrase as usize)?.span(text, start, end),
         Use::Key => (starts_key(text, start) && ends_word(text, end)).then_some((start, end)),
         Use::Code { word, .. } => {
-            let same_case = book.words.get(word as usize).map(|w| w.as_bytes()) == text.get(start..end);
+            let same_case =
+                book.words.get(word as usize).map(|w| w.as_bytes()) == text.get(start..end);
             (same_case && starts_word(text, start) && ends_word(text, end)).then_some((start, end))
         }
         Use::Exception { suffix, .. } => {
             let starts = suffix || starts_word(text, start);
             (starts && ends_word(text, end) && is_named(text, start, end)).then_some((start, end))
         }
-        Use::Mark { .. } => None,
+        Use::Mark { .. } | Use::Wait => None,
     }
 }
 
@@ -163,5 +180,9 @@ fn is_named(text: &[u8], start: usize, end: usize) -> bool {
 /// At the start of the text or of a line, or after `: ` as in nested types.
 fn is_line_start(text: &[u8], start: usize) -> bool {
     let before = text.get(..start).unwrap_or_default();
-    before.is_empty() || before.ends_with(b"\n") || before.ends_with(b": ") || before.ends_with(b"'") || before.ends_with(b"(")
+    before.is_empty()
+        || before.ends_with(b"\n")
+        || before.ends_with(b": ")
+        || before.ends_with(b"'")
+        || before.ends_with(b"(")
 }

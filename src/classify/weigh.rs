@@ -6,7 +6,7 @@ use super::rules::Strength;
 use super::scan::Scratch;
 use super::text::cut;
 use super::{Context, EVIDENCE_LIMIT, Finding};
-use crate::domain::{EvidenceSource, Failure};
+use crate::domain::{EvidenceSource, Execution, Failure, Kind};
 
 /// Order of two pieces: tier, source, whether it is about the vendor or case at hand only, specificity, position.
 type Rank = (Strength, u8, bool, u32, usize);
@@ -34,6 +34,8 @@ struct Scale<'a> {
     context: &'a Context<'a>,
     status: anchors::Statuses,
     best: Option<Candidate>,
+    /// Whether something specific says that the call was under way when it broke.
+    was_under_way: bool,
 }
 
 /// The winner among everything that the built-in rules find.
@@ -49,6 +51,7 @@ pub(super) fn weigh(
         context,
         status: anchors::Statuses::new(failure.http_status, &scratch.text),
         best: None,
+        was_under_way: false,
     };
     scale.weigh_code_field(failure);
     scale.weigh_exception_field(failure);
@@ -69,7 +72,15 @@ const EXCEPTION: u8 = 2;
 const TEXT: u8 = 1;
 
 impl Scale<'_> {
-    fn offer(&mut self, rule: u32, source: EvidenceSource, order: u8, weight: u32, position: usize, evidence: Evidence) {
+    fn offer(
+        &mut self,
+        rule: u32,
+        source: EvidenceSource,
+        order: u8,
+        weight: u32,
+        position: usize,
+        evidence: Evidence,
+    ) {
         let Some(entry) = self.book.rules.get(rule as usize) else {
             return;
         };
@@ -80,10 +91,22 @@ impl Scale<'_> {
             (_, Strength::Decisive) => (Strength::Decisive, 0, scoped, weight, position),
             (_, strength) => (strength, order, scoped, weight, position),
         };
-        if self.best.as_ref().is_some_and(|best| best.rank >= rank) || !self.holds(rule) {
+        let breaks_off = matches!(entry.kind, Kind::Timeout | Kind::ConnectionLost)
+            && entry.strength >= Strength::Specific;
+        let loses = self.best.as_ref().is_some_and(|best| best.rank >= rank);
+        if loses && (!breaks_off || self.was_under_way) || !self.holds(rule) {
             return;
         }
-        self.best = Some(Candidate { rank, rule, source, evidence });
+        self.was_under_way |= breaks_off;
+        if loses {
+            return;
+        }
+        self.best = Some(Candidate {
+            rank,
+            rule,
+            source,
+            evidence,
+        });
     }
 
     fn holds(&mut self, rule: u32) -> bool {
@@ -93,9 +116,13 @@ impl Scale<'_> {
         (conditions.with.is_empty() || self.scratch.has_any(&conditions.with))
             && (conditions.signs.is_empty() || self.scratch.has_any(&conditions.signs))
             && !self.scratch.has_any(&conditions.unless)
-            && conditions.origin.is_none_or(|origin| origin == self.context.origin)
+            && conditions
+                .origin
+                .is_none_or(|origin| origin == self.context.origin)
             && (conditions.with_status.is_empty()
-                || self.status.any_of(&self.scratch.text, &conditions.with_status))
+                || self
+                    .status
+                    .any_of(&self.scratch.text, &conditions.with_status))
     }
 
     fn weigh_code(&mut self, code: &str, position: usize, evidence: Evidence) {
@@ -105,7 +132,11 @@ impl Scale<'_> {
         };
         let is_number = code.bytes().all(|b| b.is_ascii_digit() || b == b'-');
         for rule in rules {
-            let signs = self.book.rules.get(*rule as usize).map(|r| r.conditions.number_signs.as_slice());
+            let signs = self
+                .book
+                .rules
+                .get(*rule as usize)
+                .map(|r| r.conditions.number_signs.as_slice());
             let signed = signs.is_none_or(|signs| signs.is_empty() || self.scratch.has_any(signs));
             if !is_number || signed {
                 self.offer(*rule, EvidenceSource::Code, CODE, 0, position, evidence);
@@ -136,7 +167,14 @@ impl Scale<'_> {
         let evidence = Evidence::Field("exception_type");
         if let Some(rules) = self.book.exceptions.get(last.as_str()) {
             for rule in rules {
-                self.offer(*rule, EvidenceSource::Exception, EXCEPTION, 1_000, 0, evidence);
+                self.offer(
+                    *rule,
+                    EvidenceSource::Exception,
+                    EXCEPTION,
+                    1_000,
+                    0,
+                    evidence,
+                );
             }
         }
         // The longest known end of the name.
@@ -162,7 +200,11 @@ impl Scale<'_> {
                     if !self.may_speak_here(rule, hit.start) {
                         continue;
                     }
-                    let weight = self.book.phrases.get(phrase as usize).map_or(0, |p| p.weight());
+                    let weight = self
+                        .book
+                        .phrases
+                        .get(phrase as usize)
+                        .map_or(0, |p| p.weight());
                     let early = usize::MAX - hit.start;
                     self.offer(rule, EvidenceSource::Text, TEXT, weight, early, evidence);
                 }
@@ -170,7 +212,14 @@ impl Scale<'_> {
                     self.offer(rule, EvidenceSource::Code, CODE, 0, hit.start, evidence);
                 }
                 Use::Exception { rule, .. } => {
-                    self.offer(rule, EvidenceSource::Exception, EXCEPTION, 0, hit.start, evidence);
+                    self.offer(
+                        rule,
+                        EvidenceSource::Exception,
+                        EXCEPTION,
+                        0,
+                        hit.start,
+                        evidence,
+                    );
                 }
                 Use::Key => {
                     if let Some((start, end)) = anchors::code_after(&scratch.text, hit.end)
@@ -179,7 +228,7 @@ impl Scale<'_> {
                         self.weigh_code(code, start, Evidence::Span(hit.start, end));
                     }
                 }
-                Use::Mark { .. } => {}
+                Use::Mark { .. } | Use::Wait => {}
             }
         }
     }
@@ -199,7 +248,14 @@ impl Scale<'_> {
         let grpc = anchors::grpc_name(&failure.grpc_code);
         if let Some(rules) = self.book.grpc.get(grpc.as_str()) {
             for rule in rules {
-                self.offer(*rule, EvidenceSource::Status, 0, 3, 0, Evidence::Field("grpc_code"));
+                self.offer(
+                    *rule,
+                    EvidenceSource::Status,
+                    0,
+                    3,
+                    0,
+                    Evidence::Field("grpc_code"),
+                );
             }
         }
         if let Some((status, evidence)) = self.status.deciding(&self.scratch.text)
@@ -217,16 +273,32 @@ impl Scale<'_> {
             && let Some(rules) = self.book.exit.get(&exit)
         {
             for rule in rules {
-                self.offer(*rule, EvidenceSource::Status, 0, 1, 0, Evidence::Field("exit_code"));
+                self.offer(
+                    *rule,
+                    EvidenceSource::Status,
+                    0,
+                    1,
+                    0,
+                    Evidence::Field("exit_code"),
+                );
             }
         }
     }
 
     fn finding(&self, best: Candidate, failure: &Failure) -> Option<Finding> {
         let rule = self.book.rules.get(best.rule as usize)?;
+        // "Could not get the lock: connection reset": refused, or broken off? Nobody can tell.
+        let is_refusal = matches!(
+            rule.kind,
+            Kind::RateLimited | Kind::Overloaded | Kind::Contention | Kind::Unavailable
+        ) && rule.execution == Execution::NotExecuted;
+        let execution = match rule.execution {
+            Execution::NotExecuted if is_refusal && self.was_under_way => Execution::MaybeExecuted,
+            execution => execution,
+        };
         Some(Finding {
             kind: rule.kind,
-            execution: rule.execution,
+            execution,
             rule: rule.id.clone(),
             evidence: self.evidence(best.evidence, failure),
             source: best.source,
@@ -239,10 +311,16 @@ impl Scale<'_> {
             Evidence::Span(start, end) => {
                 let start = self.scratch.text.floor_char_boundary(start);
                 let end = self.scratch.text.ceil_char_boundary(end);
-                self.scratch.text.get(start..end).unwrap_or_default().to_owned()
+                self.scratch
+                    .text
+                    .get(start..end)
+                    .unwrap_or_default()
+                    .to_owned()
             }
             Evidence::Field("code") => format!("code = {}", failure.code),
-            Evidence::Field("exception_type") => format!("exception_type = {}", failure.exception_type),
+            Evidence::Field("exception_type") => {
+                format!("exception_type = {}", failure.exception_type)
+            }
             Evidence::Field("grpc_code") => format!("grpc_code = {}", failure.grpc_code),
             Evidence::Field("http_status") => {
                 format!("http_status = {}", failure.http_status.unwrap_or_default())
@@ -255,5 +333,7 @@ impl Scale<'_> {
 
 /// `a.b.C`, `a::b::C`, `a/b$C` → `C`.
 pub(super) fn last_segment(name: &str) -> &str {
-    name.rsplit(['.', ':', '$', '/', '\\']).find(|part| !part.is_empty()).unwrap_or(name)
+    name.rsplit(['.', ':', '$', '/', '\\'])
+        .find(|part| !part.is_empty())
+        .unwrap_or(name)
 }
