@@ -113,3 +113,6 @@ pub fn itself(tool: Charged<'_>) -> Subject {
         Origin::Model => Subject::Model(tool.name.clone()),
     }
 }
+
+#[cfg(test)]
+mod tests;

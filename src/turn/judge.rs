@@ -35,6 +35,8 @@ struct Bench<'a> {
     tool: &'a Tool,
     heard: &'a Heard<'a>,
     number: u32,
+    /// A request of the same id was answered before.
+    same_request: bool,
 }
 
 impl Turn {
@@ -60,6 +62,7 @@ impl Turn {
                 tool,
                 heard,
                 number: call.attempt.max(1),
+                same_request: false,
             };
             let judgement = self.stop_at_bound(&bench, &mut nobody, &mut said);
             return said.answered(judgement);
@@ -75,6 +78,7 @@ impl Turn {
             tool,
             heard,
             number,
+            same_request: earlier.is_some(),
         };
         let judgement = self.judge_attempt(&bench, &mut operation, &mut said);
         self.put_back(operation);
@@ -97,7 +101,12 @@ impl Turn {
         let judged = operation.judged(number).cloned();
         let is_past = number < operation.latest() || has_succeeded;
         match judged {
-            judged if is_past || (operation.succeeded && judged.is_some()) => {
+            judged
+                if is_past
+                    || judged
+                        .as_ref()
+                        .is_some_and(|judged| judged.event < operation.succeeded_event) =>
+            {
                 let (action, reason) = if operation.succeeded {
                     (Action::FailLoud, Reason::AlreadyExecuted)
                 } else {
@@ -105,7 +114,7 @@ impl Turn {
                 };
                 self.close(bench, operation, action, reason, said)
             }
-            Some(judged) if is_second_word(bench.heard.request, operation, &judged) => {
+            Some(judged) if is_second_word(bench, operation, &judged) => {
                 self.judge_again(bench, operation, judged, said)
             }
             Some(judged) => self.replay(bench, operation, judged, said),
@@ -582,15 +591,26 @@ fn case<'a>(bench: &'a Bench<'_>, judged: &'a Judged, draw: Option<u32>) -> Case
 }
 
 /// Whether this request is a second word on a judged attempt.
-fn is_second_word(request: &JudgeRequest, operation: &Operation, judged: &Judged) -> bool {
+fn is_second_word(bench: &Bench<'_>, operation: &Operation, judged: &Judged) -> bool {
+    let request = bench.heard.request;
     let reason = judged.verdict.reason;
     match request.failure.execution {
         Some(Execution::Executed) if !operation.executed => true,
+        _ if bench.same_request => false,
         Some(Execution::NotExecuted) if !operation.executed && asks_for_a_second_word(reason) => {
-            true
+            is_news(request, operation, judged)
         }
         _ => reason == Reason::ApprovalRequired && request.call.approval_id.is_some(),
     }
+}
+
+/// A second word settles all attempts before it, the first one only its own. Where the first word said the same, a
+/// network that delivers it twice must not settle anything: only a request of its own id does, or one that finds the
+/// other attempts settled.
+fn is_news(request: &JudgeRequest, operation: &Operation, judged: &Judged) -> bool {
+    let said_before = judged.classification.reading.vouched
+        && judged.classification.reading.execution == Execution::NotExecuted;
+    !said_before || request.call.request_id.is_some() || operation.worst() == Execution::NotExecuted
 }
 
 const fn asks_for_a_second_word(reason: Reason) -> bool {

@@ -13,6 +13,7 @@ use crate::letters::Parking;
 
 use super::answer::Said;
 use super::budgets::Scope;
+use super::compose::Draft;
 use super::operation::{Judged, LetterState, Operation};
 use super::{Moment, Tool, Turn};
 
@@ -67,9 +68,13 @@ impl Turn {
             count: 0,
             created_at: now,
             open: true,
+            action: stop.verdict.action,
+            reason: stop.verdict.reason,
         });
         state.count = state.count.saturating_add(1);
         state.open = true;
+        state.action = stop.verdict.action;
+        state.reason = stop.verdict.reason;
         let state = state.clone();
         let letter = self.letter(stop, operation, &state);
         said.parkings.push(Parking {
@@ -96,6 +101,8 @@ impl Turn {
                 count: 0,
                 created_at: now,
                 open: true,
+                action: stop.verdict.action,
+                reason: stop.verdict.reason,
             });
         state.count = state.count.saturating_add(1);
         let state = state.clone();
@@ -215,16 +222,22 @@ impl Turn {
             .iter()
             .rev()
             .find_map(|attempt| attempt.judged.as_deref())
+            .filter(|judged| judged.verdict.reason == state.reason)
             .cloned();
-        let Some(judged) = stopped else {
-            return;
+        // A denial of Admit is no part of the history: its verdict is made again from what it said.
+        let verdict = match &stopped {
+            Some(judged) => judged.verdict.clone(),
+            None => {
+                let draft = Draft::stop(state.action, state.reason);
+                self.compose(moment, tool, operation, &draft)
+            }
         };
         let stop = Stop {
             moment,
             tool,
             number,
-            verdict: &judged.verdict,
-            classification: Some(&judged.classification),
+            verdict: &verdict,
+            classification: stopped.as_ref().map(|judged| &judged.classification),
             judged: None,
         };
         let mut letter = self.letter(&stop, operation, &state);

@@ -106,6 +106,9 @@ pub(super) struct LetterState {
     pub(super) count: u64,
     pub(super) created_at: Timestamp,
     pub(super) open: bool,
+    /// The stop that it was written for last.
+    pub(super) action: Action,
+    pub(super) reason: Reason,
 }
 
 /// One logical step of the turn.
@@ -193,11 +196,19 @@ impl Operation {
     }
 
     pub(super) fn attempt(&self, number: u32) -> Option<&Attempt> {
-        self.attempts.iter().rev().find(|a| a.number == number)
+        let place = self.place_of(number).ok()?;
+        self.attempts.get(place)
     }
 
     pub(super) fn attempt_mut(&mut self, number: u32) -> Option<&mut Attempt> {
-        self.attempts.iter_mut().rev().find(|a| a.number == number)
+        let place = self.place_of(number).ok()?;
+        self.attempts.get_mut(place)
+    }
+
+    /// Where an attempt is, or where it would be: they are kept in ascending order.
+    fn place_of(&self, number: u32) -> Result<usize, usize> {
+        self.attempts
+            .binary_search_by_key(&number, |attempt| attempt.number)
     }
 
     pub(super) fn judged(&self, number: u32) -> Option<&Judged> {
@@ -264,7 +275,7 @@ impl Operation {
             elapsed: None,
             tokens_spent: 0,
         };
-        let place = self.attempts.partition_point(|a| a.number < number);
+        let (Ok(place) | Err(place)) = self.place_of(number);
         self.attempts.insert(place, attempt);
         true
     }
