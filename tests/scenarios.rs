@@ -21,6 +21,9 @@ use support::process::{Server, Setup, write_file};
 /// How long /metrics may take to catch up with the answers.
 const METRICS_PATIENCE: Duration = Duration::from_secs(3);
 
+/// A step of many repetitions can miss many times for one reason.
+const MISSES_SHOWN: usize = 12;
+
 fn main() -> ExitCode {
     let arguments = Arguments::from_args();
     let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/scenarios");
@@ -101,10 +104,18 @@ async fn story(scenario: &Scenario) -> Result<()> {
     let server = Server::serving(&setup).await?;
     let wire = server.wire().await?;
     let plan = Plan::new(scenario, &wire)?;
+    plan.check_series()?;
     let misses = play(&plan, &wire, || server.metrics(), METRICS_PATIENCE).await?;
     if misses.is_empty() {
         return Ok(());
     }
-    let list: Vec<String> = misses.iter().map(ToString::to_string).collect();
+    let mut list: Vec<String> = misses
+        .iter()
+        .take(MISSES_SHOWN)
+        .map(ToString::to_string)
+        .collect();
+    if misses.len() > MISSES_SHOWN {
+        list.push(format!("and {} more", misses.len() - MISSES_SHOWN));
+    }
     bail!("{}\n{}", scenario.name, list.join("\n"))
 }

@@ -42,6 +42,16 @@ pub(super) struct Conditions {
     pub(super) number_signs: Vec<u32>,
 }
 
+impl Conditions {
+    /// Whether the rule is about a vendor or a case and not about all: then it knows better.
+    pub(super) fn is_scoped(&self) -> bool {
+        !self.with.is_empty()
+            || !self.signs.is_empty()
+            || !self.with_status.is_empty()
+            || self.origin.is_some()
+    }
+}
+
 /// What a literal in the text is used for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Use {
@@ -50,7 +60,7 @@ pub(super) enum Use {
     /// Anchor of a phrase that sets a mark.
     Mark { mark: u32, phrase: u32 },
     /// A vendor code so distinctive that it counts wherever it stands, in its exact case.
-    Code { rule: u32 },
+    Code { rule: u32, word: u32 },
     /// The name of an exception's type, in its exact case; `suffix`: the end of one.
     Exception { rule: u32, suffix: bool },
     /// A word such as `code` or `errno`, after which a code may stand.
@@ -66,6 +76,8 @@ pub(super) struct RuleBook {
     /// For each literal the range of `uses`.
     pub(super) spans: Vec<(u32, u32)>,
     pub(super) uses: Vec<Use>,
+    /// Distinctive codes in their exact case.
+    pub(super) words: Vec<Box<str>>,
     pub(super) codes: HashMap<Box<str>, Vec<u32>>,
     pub(super) exceptions: HashMap<Box<str>, Vec<u32>>,
     pub(super) exception_ends: HashMap<Box<str>, Vec<u32>>,
@@ -77,27 +89,9 @@ pub(super) struct RuleBook {
 
 /// Words after which a code may stand.
 const KEYS: &[&str] = &[
-    "code",
-    "errno",
-    "sqlstate",
-    "errorcode",
-    "error_code",
-    "error-code",
-    "errcode",
-    "status",
-    "reason",
-    "type",
-    "error",
-    "tag",
-    "name",
-    "__type",
-    "exceptionname",
-    "status_code",
-    "err_code",
-    "extendedcode",
-    "error_type",
-    "errortype",
-    "err",
+    "code", "errno", "sqlstate", "errorcode", "error_code", "error-code", "errcode", "status", "reason", "type",
+    "error", "tag", "name", "__type", "exceptionname", "status_code", "err_code", "extendedcode", "error_type",
+    "errortype", "err",
 ];
 
 impl RuleBook {
@@ -123,6 +117,7 @@ impl RuleBook {
 struct Builder {
     rules: Vec<Rule>,
     phrases: Vec<Phrase>,
+    words: Vec<Box<str>>,
     uses: HashMap<String, Vec<Use>>,
     marks: HashMap<String, u32>,
     codes: HashMap<Box<str>, Vec<u32>>,
@@ -190,21 +185,14 @@ impl Builder {
         }
         self.add_fields(source, rule);
         if self.evidence_count() == before {
-            return Err(field(
-                "text",
-                "the rule matches nothing; give text, codes, exceptions or a status",
-            ));
+            return Err(field("text", "the rule matches nothing; give text, codes, exceptions or a status"));
         }
         let conditions = Conditions {
             unless: self.marks_of(file, &source.id, "unless", &source.unless)?,
             with: self.marks_of(file, &source.id, "with", &source.with)?,
             with_status: source.with_status.clone(),
             origin: source.origin,
-            signs: if source.signed {
-                signs.to_vec()
-            } else {
-                Vec::new()
-            },
+            signs: if source.signed { signs.to_vec() } else { Vec::new() },
             number_signs: number_signs.to_vec(),
         };
         self.rules.push(Rule {
@@ -232,7 +220,9 @@ impl Builder {
     fn add_fields(&mut self, source: &RuleSource, rule: u32) {
         for code in source.codes.to_vec() {
             if is_distinctive(&code) {
-                self.add_use(&code, Use::Code { rule });
+                let word = index(self.words.len());
+                self.words.push(code.as_str().into());
+                self.add_use(&code, Use::Code { rule, word });
             }
             let key = code.to_ascii_lowercase().into_boxed_str();
             self.codes.entry(key).or_default().push(rule);
@@ -243,14 +233,8 @@ impl Builder {
                 None => (false, name),
             };
             self.add_use(&name, Use::Exception { rule, suffix });
-            let map = if suffix {
-                &mut self.exception_ends
-            } else {
-                &mut self.exceptions
-            };
-            map.entry(name.to_ascii_lowercase().into_boxed_str())
-                .or_default()
-                .push(rule);
+            let map = if suffix { &mut self.exception_ends } else { &mut self.exceptions };
+            map.entry(name.to_ascii_lowercase().into_boxed_str()).or_default().push(rule);
         }
         for status in &source.http {
             self.http.entry(*status).or_default().push(rule);
@@ -277,13 +261,7 @@ impl Builder {
         Ok(())
     }
 
-    fn phrase(
-        &mut self,
-        file: &str,
-        rule: &str,
-        field: &'static str,
-        text: &str,
-    ) -> Result<u32, RuleError> {
+    fn phrase(&mut self, file: &str, rule: &str, field: &'static str, text: &str) -> Result<u32, RuleError> {
         let phrase =
             Phrase::parse(text).map_err(|error| RuleError::phrase(file, rule, field, &error))?;
         let at = index(self.phrases.len());
@@ -292,21 +270,11 @@ impl Builder {
     }
 
     fn anchor(&self, phrase: u32) -> String {
-        let anchor = self
-            .phrases
-            .get(phrase as usize)
-            .map(Phrase::anchor)
-            .unwrap_or_default();
+        let anchor = self.phrases.get(phrase as usize).map(Phrase::anchor).unwrap_or_default();
         String::from_utf8_lossy(anchor).into_owned()
     }
 
-    fn mark(
-        &mut self,
-        file: &str,
-        rule: &str,
-        field: &'static str,
-        text: &str,
-    ) -> Result<u32, RuleError> {
+    fn mark(&mut self, file: &str, rule: &str, field: &'static str, text: &str) -> Result<u32, RuleError> {
         if let Some(mark) = self.marks.get(text) {
             return Ok(*mark);
         }
@@ -325,10 +293,7 @@ impl Builder {
         field: &'static str,
         lines: &rules::Lines,
     ) -> Result<Vec<u32>, RuleError> {
-        lines
-            .iter()
-            .map(|line| self.mark(file, rule, field, line))
-            .collect()
+        lines.iter().map(|line| self.mark(file, rule, field, line)).collect()
     }
 
     fn finish(self) -> Result<RuleBook, RuleError> {
@@ -353,6 +318,7 @@ impl Builder {
             automaton,
             spans,
             uses,
+            words: self.words,
             codes: self.codes,
             exceptions: self.exceptions,
             exception_ends: self.exception_ends,
@@ -367,8 +333,7 @@ impl Builder {
 /// Whether a code cannot be mistaken for prose or for somebody's number, wherever it stands.
 fn is_distinctive(code: &str) -> bool {
     let letters = code.chars().filter(char::is_ascii_alphabetic).count();
-    let joined = code.contains('_')
-        || code.contains('-') && code.contains(|c: char| c.is_ascii_alphabetic());
+    let joined = code.contains('_') || code.contains('-') && code.contains(|c: char| c.is_ascii_alphabetic());
     let mut previous_lower = false;
     let mut humps = false;
     for c in code.chars() {

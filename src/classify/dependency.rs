@@ -3,9 +3,12 @@
 //! One dead back end speaks in several wordings; what they share is its address. A name counts only where the wording
 //! says that *this* is what could not be reached: links to documentation and the caller's own address are not it.
 
+use std::sync::LazyLock;
+
 use crate::domain::{Family, Kind};
 
-use super::text::{find_ignoring_case, is_word};
+use super::leads::{Found, Leads};
+use super::text::is_word;
 
 /// Longest name, in bytes.
 const LIMIT: usize = 200;
@@ -46,12 +49,18 @@ enum Shape {
     Name,
     /// A socket's path.
     Path,
+    /// urllib3's pool.
+    Pool,
+    /// undici's socket.
+    Remote,
 }
 
-use Shape::{Address, FullAddress, Name, Path};
+use Shape::{Address, FullAddress, Name, Path, Pool, Remote};
 
 /// Wordings, the most precise first.
 const LEADS: &[(&str, Shape)] = &[
+    ("(host='", Pool),
+    ("remoteaddress", Remote),
     ("socketremoteaddress", Address),
     ("<nil>->", Address),
     ("dial tcp: lookup ", Address),
@@ -172,25 +181,33 @@ const TRAILS: &[&str] = &[
     " did not reply",
 ];
 
+static FOUND: LazyLock<Leads> = LazyLock::new(|| {
+    let leads = LEADS.iter().map(|(lead, _)| *lead);
+    Leads::new(leads.chain(TRAILS.iter().copied()))
+});
+
 /// The dependency, lower-cased where it is an address.
 pub(super) fn read(text: &str, kind: Kind) -> Option<String> {
     if !speaks_of_dependencies(kind) {
         return None;
     }
-    let bytes = text.as_bytes();
-    pool(text)
-        .or_else(|| remote_address(text))
-        .or_else(|| {
-            LEADS
-                .iter()
-                .filter(|(_, shape)| {
-                    *shape == Name
-                        || kind.family().is_about_a_dependency()
-                        || kind == Kind::Misconfigured
-                })
-                .find_map(|(lead, shape)| after_lead(text, bytes, lead, *shape))
-        })
-        .or_else(|| subject(text, kind))
+    let may_be_address = kind.family().is_about_a_dependency() || kind == Kind::Misconfigured;
+    let mut best: Option<(usize, String)> = None;
+    for found in FOUND.find(text) {
+        // The list is in order of precision; what comes later in it cannot win any more.
+        if best.as_ref().is_some_and(|(lead, _)| *lead <= found.lead) {
+            continue;
+        }
+        let value = match LEADS.get(found.lead) {
+            Some((_, shape)) if *shape == Name || may_be_address => after_lead(text, found, *shape),
+            Some(_) => None,
+            None => subject(text, found, kind),
+        };
+        if let Some(value) = value {
+            best = Some((found.lead, value));
+        }
+    }
+    best.map(|(_, value)| value)
         .or_else(|| refused_address(text, kind))
 }
 
@@ -202,24 +219,15 @@ fn speaks_of_dependencies(kind: Kind) -> bool {
 }
 
 /// urllib3: `HTTPSConnectionPool(host='x', port=443)`.
-fn pool(text: &str) -> Option<String> {
-    let at = text.find("(host='")?;
-    let rest = text.get(at + "(host='".len()..)?;
+fn pool(rest: &str) -> Option<String> {
     let (host, rest) = rest.split_once('\'')?;
-    let port = rest
-        .trim_start_matches([',', ' '])
-        .strip_prefix("port=")
-        .map(digits);
+    let port = rest.trim_start_matches([',', ' ']).strip_prefix("port=").map(digits);
     is_host(host).then(|| join(host, port.unwrap_or_default()))
 }
 
 /// undici: `remoteAddress: '127.0.0.1', remotePort: 3000`.
-fn remote_address(text: &str) -> Option<String> {
-    let at = text.find("remoteAddress")?;
-    let rest = text
-        .get(at + "remoteAddress".len()..)?
-        .trim_start_matches([':', ' ', '\'']);
-    let (host, rest) = rest.split_once('\'')?;
+fn remote_address(rest: &str) -> Option<String> {
+    let (host, rest) = rest.trim_start_matches([':', ' ', '\'']).split_once('\'')?;
     let port = rest
         .split_once("remotePort")
         .map(|(_, port)| digits(port.trim_start_matches([':', ' ', '\''])));
@@ -233,76 +241,38 @@ fn digits(text: &str) -> &str {
 
 fn join(host: &str, port: &str) -> String {
     let host = host.to_ascii_lowercase();
-    if port.is_empty() {
-        host
-    } else {
-        format!("{host}:{port}")
-    }
+    if port.is_empty() { host } else { format!("{host}:{port}") }
 }
 
-fn after_lead(text: &str, bytes: &[u8], lead: &str, shape: Shape) -> Option<String> {
-    let mut at = 0;
-    while let Some(found) = bytes
-        .get(at..)
-        .and_then(|rest| find_ignoring_case(rest, lead.as_bytes()))
-    {
-        let start = at + found;
-        at = start + lead.len();
-        let inside = start
-            .checked_sub(1)
-            .and_then(|i| bytes.get(i))
-            .copied()
-            .is_some_and(is_word)
-            && bytes.get(start).copied().is_some_and(is_word);
-        let Some(rest) = text.get(at..).filter(|_| !inside) else {
-            continue;
-        };
-        let value = match shape {
-            Address => address(rest, false),
-            FullAddress => address(rest, true),
-            Name => name(rest),
-            Path => path(rest),
-        };
-        if value.is_some() {
-            return value;
-        }
+fn after_lead(text: &str, found: Found, shape: Shape) -> Option<String> {
+    let bytes = text.as_bytes();
+    let inside = found.start.checked_sub(1).and_then(|i| bytes.get(i)).copied().is_some_and(is_word)
+        && bytes.get(found.start).copied().is_some_and(is_word);
+    let rest = text.get(found.end..).filter(|_| !inside)?;
+    match shape {
+        Pool => pool(rest),
+        Remote => remote_address(rest),
+        Address => address(rest, false),
+        FullAddress => address(rest, true),
+        Name => name(rest),
+        Path => path(rest),
     }
-    None
 }
 
 /// A host, `host:port`, `host (ip), port n`, `host port n`, or a URL's authority.
 fn address(rest: &str, full: bool) -> Option<String> {
     let mut rest = rest.trim_start_matches(['\'', '(', '[', '<', ' ']);
-    for filler in [
-        "url ",
-        "host ",
-        "the server: ",
-        "ipv4:",
-        "ipv4#",
-        "ipv6:",
-        "tcp://",
-    ] {
-        rest = rest
-            .strip_prefix(filler)
-            .unwrap_or(rest)
-            .trim_start_matches('\'');
+    for filler in ["url ", "host ", "the server: ", "ipv4:", "ipv4#", "ipv6:", "tcp://"] {
+        rest = rest.strip_prefix(filler).unwrap_or(rest).trim_start_matches('\'');
     }
     let (scheme, rest) = match rest.split_once("://") {
-        Some((scheme, rest))
-            if scheme.len() <= 12
-                && scheme
-                    .bytes()
-                    .all(|b| b.is_ascii_alphanumeric() || b == b'+') =>
-        {
+        Some((scheme, rest)) if scheme.len() <= 12 && scheme.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'+') => {
             (true, rest)
         }
         _ => (false, rest),
     };
     let end = rest
-        .find(|c: char| {
-            !(c.is_ascii_alphanumeric()
-                || matches!(c, '.' | '-' | '_' | ':' | '@' | '[' | ']' | '/'))
-        })
+        .find(|c: char| !(c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_' | ':' | '@' | '[' | ']' | '/')))
         .unwrap_or(rest.len());
     let (token, after) = rest.split_at_checked(end)?;
     let authority = if scheme || !token.contains('/') {
@@ -315,11 +285,7 @@ fn address(rest: &str, full: bool) -> Option<String> {
             None => token,
         }
     };
-    let authority = authority
-        .rsplit('@')
-        .next()
-        .unwrap_or(authority)
-        .trim_end_matches(['.', ':', '-', ']']);
+    let authority = authority.rsplit('@').next().unwrap_or(authority).trim_end_matches(['.', ':', '-', ']']);
     let (host, port) = split_port(authority);
     let port = port.or_else(|| port_in_words(after));
     let host = host.trim_matches(['[', ']']);
@@ -339,21 +305,14 @@ fn text_was_url(rest: &str, end: usize) -> bool {
 /// `', 5432)`, ` port 443`, ` (10.0.0.1), port 5432`.
 fn port_in_words(after: &str) -> Option<&str> {
     let mut rest = after.trim_start_matches('\'');
-    if let Some((_, tail)) = rest
-        .trim_start()
-        .strip_prefix('(')
-        .and_then(|inner| inner.split_once(')'))
-    {
+    if let Some((_, tail)) = rest.trim_start().strip_prefix('(').and_then(|inner| inner.split_once(')')) {
         rest = tail;
     }
     let rest = rest.trim_start_matches([',', ' ']);
-    let rest = rest
-        .strip_prefix("port ")
-        .or_else(|| rest.strip_prefix("port: "))
-        .unwrap_or({
-            // `('127.0.0.1', 5432)`: a bare number counts only in such a pair.
-            if after.starts_with("', ") { rest } else { "" }
-        });
+    let rest = rest.strip_prefix("port ").or_else(|| rest.strip_prefix("port: ")).unwrap_or({
+        // `('127.0.0.1', 5432)`: a bare number counts only in such a pair.
+        if after.starts_with("', ") { rest } else { "" }
+    });
     Some(digits(rest)).filter(|port| (2..=5).contains(&port.len()))
 }
 
@@ -361,27 +320,10 @@ fn port_in_words(after: &str) -> Option<&str> {
 fn is_host(host: &str) -> bool {
     let fits = !host.is_empty()
         && host.len() <= LIMIT
-        && host
-            .bytes()
-            .all(|b| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'-' | b'_' | b':'))
-        && host
-            .bytes()
-            .next()
-            .is_some_and(|b| b.is_ascii_alphanumeric() || b == b':');
+        && host.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'-' | b'_' | b':'))
+        && host.bytes().next().is_some_and(|b| b.is_ascii_alphanumeric() || b == b':');
     let is_number = host.bytes().all(|b| b.is_ascii_digit());
-    let word = [
-        "the",
-        "a",
-        "server",
-        "host",
-        "database",
-        "http",
-        "https",
-        "localhost:",
-        "all",
-        "any",
-        "your",
-    ];
+    let word = ["the", "a", "server", "host", "database", "http", "https", "localhost:", "all", "any", "your"];
     fits && !is_number && !word.iter().any(|w| w.eq_ignore_ascii_case(host))
 }
 
@@ -391,18 +333,13 @@ fn name(rest: &str) -> Option<String> {
     let found = match rest.strip_prefix('\'') {
         Some(inner) => inner.split_once('\'')?.0,
         None => {
-            let len = rest
-                .bytes()
-                .take_while(|b| is_word(*b) || matches!(b, b'-' | b'.'))
-                .count();
+            let len = rest.bytes().take_while(|b| is_word(*b) || matches!(b, b'-' | b'.')).count();
             rest.get(..len)?.trim_end_matches('.')
         }
     };
     let quoted = rest.starts_with('\'');
-    let telling =
-        quoted || found.contains(['-', '_']) || found.bytes().any(|b| b.is_ascii_uppercase());
-    (telling && !found.is_empty() && found.len() <= 80 && !found.contains('\n'))
-        .then(|| found.to_owned())
+    let telling = quoted || found.contains(['-', '_']) || found.bytes().any(|b| b.is_ascii_uppercase());
+    (telling && !found.is_empty() && found.len() <= 80 && !found.contains('\n')).then(|| found.to_owned())
 }
 
 fn path(rest: &str) -> Option<String> {
@@ -413,91 +350,55 @@ fn path(rest: &str) -> Option<String> {
 }
 
 /// `Request to Figma timed out`, `Unity session not available`: a name with a capital right before the verb.
-fn subject(text: &str, kind: Kind) -> Option<String> {
+fn subject(text: &str, found: Found, kind: Kind) -> Option<String> {
     if kind.family() != Family::Outage {
         return None;
     }
-    let lowered = text.as_bytes();
-    TRAILS.iter().find_map(|trail| {
-        let at = find_ignoring_case(lowered, trail.as_bytes())?;
-        let before = text.get(..at)?;
-        let line = before.rsplit(['\n', '.', ':', ';', '\'']).next()?;
-        let mut words = line.split(' ').filter(|word| !word.is_empty()).rev();
-        let name = words.next()?;
-        let previous = words.next();
-        let led = matches!(previous, Some("to" | "from" | "service" | "by"));
-        let first_word_alone = previous.is_none() && *trail == " session not available";
-        let proper = name.bytes().next().is_some_and(|b| b.is_ascii_uppercase())
-            && name.bytes().all(|b| is_word(b) || b == b'-')
-            && name.len() >= 3
-            && !COMMON.iter().any(|word| word.eq_ignore_ascii_case(name));
-        ((led || first_word_alone) && proper).then(|| name.to_owned())
-    })
+    let before = text.get(..found.start)?;
+    let line = before.rsplit(['\n', '.', ':', ';', '\'']).next()?;
+    let mut words = line.split(' ').filter(|word| !word.is_empty()).rev();
+    let name = words.next()?;
+    let previous = words.next();
+    let led = matches!(previous, Some("to" | "from" | "service" | "by"));
+    let first_word_alone = previous.is_none() && text.get(found.start..found.end) == Some(" session not available");
+    let proper = name.bytes().next().is_some_and(|b| b.is_ascii_uppercase())
+        && name.bytes().all(|b| is_word(b) || b == b'-')
+        && name.len() >= 3
+        && !COMMON.iter().any(|word| word.eq_ignore_ascii_case(name));
+    ((led || first_word_alone) && proper).then(|| name.to_owned())
 }
 
 /// Capitalised words that name nothing.
 const COMMON: &[&str] = &[
-    "request",
-    "connection",
-    "command",
-    "operation",
-    "server",
-    "service",
-    "model",
-    "the",
-    "this",
-    "it",
-    "read",
-    "runtime",
-    "process",
-    "tool",
-    "session",
-    "browser",
-    "error",
-    "timeout",
-    "http",
+    "request", "connection", "command", "operation", "server", "service", "model", "the", "this", "it", "read",
+    "runtime", "process", "tool", "session", "browser", "error", "timeout", "http",
 ];
 
 /// `10.1.2.3:5432: …` or `localhost:27017: [Errno 111] …`, where nothing better leads to it.
 fn refused_address(text: &str, kind: Kind) -> Option<String> {
-    if !matches!(
-        kind,
-        Kind::ConnectFailed | Kind::ConnectionLost | Kind::Timeout | Kind::Unavailable
-    ) {
+    if !matches!(kind, Kind::ConnectFailed | Kind::ConnectionLost | Kind::Timeout | Kind::Unavailable) {
         return None;
     }
-    text.split(|c: char| {
-        c.is_whitespace()
-            || matches!(
-                c,
-                '\'' | ',' | '(' | ')' | '<' | '>' | '[' | ']' | '{' | '}' | ';'
-            )
-    })
-    .map(|token| token.trim_end_matches([':', '.']))
-    .find_map(|token| {
-        let token = token
-            .rsplit_once('/')
-            .filter(|(_, last)| last.parse::<std::net::SocketAddr>().is_ok())
-            .map_or(token, |(_, last)| last);
-        let (host, port) = split_port(token);
-        let port = port.filter(|port| (2..=5).contains(&port.len()))?;
-        let is_address = host.parse::<std::net::IpAddr>().is_ok()
-            || host.eq_ignore_ascii_case("localhost")
-            || host.contains(['.', '-']) && is_host(host) && !is_file(host);
-        is_address.then(|| join(host, port))
-    })
+    text.split(|c: char| c.is_whitespace() || matches!(c, '\'' | ',' | '(' | ')' | '<' | '>' | '[' | ']' | '{' | '}' | ';'))
+        .map(|token| token.trim_end_matches([':', '.']))
+        .find_map(|token| {
+            let token = token.rsplit_once('/').filter(|(_, last)| last.parse::<std::net::SocketAddr>().is_ok()).map_or(token, |(_, last)| last);
+            let (host, port) = split_port(token);
+            let port = port.filter(|port| (2..=5).contains(&port.len()))?;
+            let is_address = host.parse::<std::net::IpAddr>().is_ok()
+                || host.eq_ignore_ascii_case("localhost")
+                || host.contains(['.', '-']) && is_host(host) && !is_file(host);
+            is_address.then(|| join(host, port))
+        })
 }
 
 /// `server.go:125` is a line of a file.
 fn is_file(host: &str) -> bool {
     const ENDS: &[&str] = &[
-        "go", "py", "rs", "js", "ts", "mjs", "cjs", "jsx", "tsx", "java", "kt", "rb", "php", "cs",
-        "c", "cc", "cpp", "h", "sh", "sql", "json", "yaml", "yml", "html", "lua", "scala", "swift",
-        "ex", "exs",
+        "go", "py", "rs", "js", "ts", "mjs", "cjs", "jsx", "tsx", "java", "kt", "rb", "php", "cs", "c", "cc", "cpp",
+        "h", "sh", "sql", "json", "yaml", "yml", "html", "lua", "scala", "swift", "ex", "exs",
     ];
-    host.rsplit('.')
-        .next()
-        .is_some_and(|end| ENDS.iter().any(|e| e.eq_ignore_ascii_case(end)))
+    host.rsplit('.').next().is_some_and(|end| ENDS.iter().any(|e| e.eq_ignore_ascii_case(end)))
 }
 
 #[cfg(test)]
@@ -514,76 +415,27 @@ mod tests {
     fn texts_name_what_failed() {
         let cases = [
             ("connect ECONNREFUSED 127.0.0.1:9222", "127.0.0.1:9222"),
-            (
-                "could not list orders: dial tcp 10.1.2.3:5432: connect: connection refused",
-                "10.1.2.3:5432",
-            ),
+            ("could not list orders: dial tcp 10.1.2.3:5432: connect: connection refused", "10.1.2.3:5432"),
             ("dial tcp 10.1.2.3:5432: i/o timeout", "10.1.2.3:5432"),
-            (
-                "dial tcp: lookup db.internal on 10.0.0.2:53: no such host",
-                "db.internal",
-            ),
-            (
-                "could not translate host name \"db.internal\" to address: Name or service not known",
-                "db.internal",
-            ),
-            (
-                "Failed to connect to api.stripe.com port 443 after 21 ms: Connection refused",
-                "api.stripe.com:443",
-            ),
-            (
-                "HTTPSConnectionPool(host='API.x.com', port=443): Max retries exceeded",
-                "api.x.com:443",
-            ),
-            (
-                "Get \"https://172.18.0.3:30003/peers\": EOF",
-                "172.18.0.3:30003",
-            ),
-            (
-                "Cannot connect to host example.com:443 ssl:default [Name or service not known]",
-                "example.com:443",
-            ),
-            (
-                "[Errno 111] Connect call failed ('127.0.0.1', 5432)",
-                "127.0.0.1:5432",
-            ),
-            (
-                "connection to server at \"db.x\" (10.0.0.1), port 5432 failed: Connection refused",
-                "db.x:5432",
-            ),
+            ("dial tcp: lookup db.internal on 10.0.0.2:53: no such host", "db.internal"),
+            ("could not translate host name \"db.internal\" to address: Name or service not known", "db.internal"),
+            ("Failed to connect to api.stripe.com port 443 after 21 ms: Connection refused", "api.stripe.com:443"),
+            ("HTTPSConnectionPool(host='API.x.com', port=443): Max retries exceeded", "api.x.com:443"),
+            ("Get \"https://172.18.0.3:30003/peers\": EOF", "172.18.0.3:30003"),
+            ("Cannot connect to host example.com:443 ssl:default [Name or service not known]", "example.com:443"),
+            ("[Errno 111] Connect call failed ('127.0.0.1', 5432)", "127.0.0.1:5432"),
+            ("connection to server at \"db.x\" (10.0.0.1), port 5432 failed: Connection refused", "db.x:5432"),
             ("getaddrinfo ENOTFOUND api.example.com", "api.example.com"),
-            (
-                "Connect to localhost:9200 [localhost/127.0.0.1] failed: Connection refused",
-                "localhost:9200",
-            ),
-            (
-                "java.net.UnknownHostException: search.internal",
-                "search.internal",
-            ),
-            (
-                "ssh: connect to host github.com port 22: Connection timed out",
-                "github.com:22",
-            ),
+            ("Connect to localhost:9200 [localhost/127.0.0.1] failed: Connection refused", "localhost:9200"),
+            ("java.net.UnknownHostException: search.internal", "search.internal"),
+            ("ssh: connect to host github.com port 22: Connection timed out", "github.com:22"),
             ("Could not resolve host: github.com", "github.com"),
-            (
-                "connect to server ipv4:127.0.0.1:50051: Failed",
-                "127.0.0.1:50051",
-            ),
-            (
-                "page.goto: net::ERR_CONNECTION_REFUSED at http://localhost:3000/",
-                "localhost:3000",
-            ),
-            (
-                "Error 111 connecting to localhost:6379. Connection refused.",
-                "localhost:6379",
-            ),
+            ("connect to server ipv4:127.0.0.1:50051: Failed", "127.0.0.1:50051"),
+            ("page.goto: net::ERR_CONNECTION_REFUSED at http://localhost:3000/", "localhost:3000"),
+            ("Error 111 connecting to localhost:6379. Connection refused.", "localhost:6379"),
         ];
         for (text, want) in cases {
-            assert_eq!(
-                named(Kind::ConnectFailed, text).as_deref(),
-                Some(want),
-                "{text}"
-            );
+            assert_eq!(named(Kind::ConnectFailed, text).as_deref(), Some(want), "{text}");
         }
     }
 
@@ -599,13 +451,7 @@ mod tests {
         for text in texts {
             assert_eq!(named(Kind::ConnectionLost, text), None, "{text}");
         }
-        assert_eq!(
-            named(
-                Kind::InvalidArguments,
-                "connect ECONNREFUSED 127.0.0.1:9222"
-            ),
-            None
-        );
+        assert_eq!(named(Kind::InvalidArguments, "connect ECONNREFUSED 127.0.0.1:9222"), None);
     }
 
     #[test]

@@ -34,9 +34,7 @@ pub(super) fn of_failure(failure: &Failure) -> Fingerprint {
     ] {
         if !value.is_empty() {
             digest.push(field);
-            cut(value, HEAD)
-                .bytes()
-                .for_each(|b| digest.push(b.to_ascii_lowercase()));
+            cut(value, HEAD).bytes().for_each(|b| digest.push(b.to_ascii_lowercase()));
         }
     }
     let numbers = [
@@ -46,10 +44,7 @@ pub(super) fn of_failure(failure: &Failure) -> Fingerprint {
     for (field, number) in numbers {
         if let Some(number) = number {
             digest.push(field);
-            number
-                .to_le_bytes()
-                .into_iter()
-                .for_each(|b| digest.push(b));
+            number.to_le_bytes().into_iter().for_each(|b| digest.push(b));
         }
     }
     Fingerprint(digest.state)
@@ -62,10 +57,7 @@ struct Digest {
 
 impl Default for Digest {
     fn default() -> Self {
-        Digest {
-            state: OFFSET,
-            last: b' ',
-        }
+        Digest { state: OFFSET, last: b' ' }
     }
 }
 
@@ -92,23 +84,23 @@ impl Digest {
         let bytes = text.trim().as_bytes();
         let mut at = 0;
         while let Some(byte) = bytes.get(at).copied() {
-            at = match byte {
-                b'\'' | b'"' | b'`' => match quoted_end(bytes, at) {
+            at = match class(byte) {
+                QUOTE => match quoted_end(bytes, at) {
                     Some(end) => {
                         self.push_mask();
                         end
                     }
                     None => at + 1,
                 },
-                b' ' | b'\t' | b'\r' | b'\n' | 0 => {
+                BLANK => {
                     self.push_space();
                     at + 1
                 }
-                _ if is_token(byte) => self.mask_token(bytes, at),
-                _ => {
+                0 => {
                     self.push(byte);
                     at + 1
                 }
+                _ => self.mask_token(bytes, at),
             };
         }
     }
@@ -116,21 +108,28 @@ impl Digest {
     /// A token runs to the next blank, quote or bracket. It is kept as far as it is words.
     fn mask_token(&mut self, bytes: &[u8], start: usize) -> usize {
         let rest = bytes.get(start..).unwrap_or_default();
-        let plain = rest.iter().take_while(|b| is_token(**b)).count().max(1);
-        let is_url = rest
-            .get(..plain)
-            .is_some_and(|token| token.windows(3).any(|w| w == b"://"));
+        let mut seen = 0;
+        let mut len = 0;
+        for byte in rest {
+            let class = class(*byte);
+            if class & TOKEN == 0 {
+                break;
+            }
+            seen |= class;
+            len += 1;
+        }
         // A URL's query belongs to it.
-        let query = if is_url {
-            rest.iter()
-                .skip(plain)
-                .take_while(|b| is_token(**b) || b"?&=#,;!$*".contains(b))
-                .count()
-        } else {
-            0
-        };
-        let len = plain + query;
+        if seen & SLASH != 0 && rest.get(..len).is_some_and(|token| token.windows(3).any(|w| w == b"://")) {
+            let query = |b: &&u8| class(**b) & TOKEN != 0 || b"?&=#,;!$*".contains(*b);
+            len += rest.iter().skip(len).take_while(query).count();
+        }
         let token = rest.get(..len).unwrap_or_default();
+        if seen & (DIGIT | SLASH | AT) == 0 {
+            for byte in token {
+                self.push(byte.to_ascii_lowercase());
+            }
+            return start + len.max(1);
+        }
         let tail = token
             .iter()
             .rev()
@@ -142,12 +141,8 @@ impl Digest {
         } else {
             self.push_words(body);
         }
-        token
-            .get(len - tail..)
-            .unwrap_or_default()
-            .iter()
-            .for_each(|b| self.push(*b));
-        start + len
+        token.get(len - tail..).unwrap_or_default().iter().for_each(|b| self.push(*b));
+        start + len.max(1)
     }
 
     fn push_words(&mut self, token: &[u8]) {
@@ -161,21 +156,42 @@ impl Digest {
     }
 }
 
-fn is_token(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric()
-        || matches!(
-            byte,
-            b'_' | b'-' | b'.' | b'/' | b'\\' | b':' | b'@' | b'~' | b'%' | b'+'
-        )
+/// What a byte may be part of; 0 is punctuation.
+const TOKEN: u8 = 1;
+const DIGIT: u8 = 2;
+const SLASH: u8 = 4;
+const AT: u8 = 8;
+const QUOTE: u8 = 16;
+const BLANK: u8 = 32;
+
+const CLASSES: [u8; 256] = {
+    let mut classes = [0; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        let b = byte as u8;
+        classes[byte] = match b {
+            b'0'..=b'9' => TOKEN | DIGIT,
+            b'/' | b'\\' => TOKEN | SLASH,
+            b'@' => TOKEN | AT,
+            b'a'..=b'z' | b'A'..=b'Z' | b'_' | b'-' | b'.' | b':' | b'~' | b'%' | b'+' => TOKEN,
+            b'\'' | b'"' | b'`' => QUOTE,
+            b' ' | b'\t' | b'\r' | b'\n' | 0 => BLANK,
+            _ => 0,
+        };
+        byte += 1;
+    }
+    classes
+};
+
+fn class(byte: u8) -> u8 {
+    CLASSES.get(usize::from(byte)).copied().unwrap_or(0)
 }
 
 /// A path, URL, address or host with a port: anything with a slash, an `@`, or dotted numbers.
 fn is_place(token: &[u8]) -> bool {
     let has = |byte: u8| token.contains(&byte);
     let dotted_numbers = token.iter().filter(|b| **b == b'.').count() == 3
-        && token
-            .iter()
-            .all(|b| b.is_ascii_digit() || matches!(b, b'.' | b':'));
+        && token.iter().all(|b| b.is_ascii_digit() || matches!(b, b'.' | b':'));
     let slashed = (has(b'/') || has(b'\\')) && token.len() > 1;
     let port = token.rsplit(|b| *b == b':').next().is_some_and(|tail| {
         tail.len() < token.len() && !tail.is_empty() && tail.iter().all(u8::is_ascii_digit)
@@ -189,10 +205,7 @@ fn is_id(token: &[u8]) -> bool {
     if digits == 0 {
         return false;
     }
-    let hex = token.len() >= 6
-        && token
-            .iter()
-            .all(|b| b.is_ascii_hexdigit() || *b == b'-' || *b == b'x');
+    let hex = token.len() >= 6 && token.iter().all(|b| b.is_ascii_hexdigit() || *b == b'-' || *b == b'x');
     hex || token.len() >= 12 && digits >= 2 || digits * 2 >= token.len()
 }
 
@@ -224,42 +237,18 @@ mod tests {
     #[test]
     fn the_same_failure_has_one_fingerprint() {
         let pairs = [
-            (
-                "Widget engine gave up after 31 ms (job 8812)",
-                "Widget engine gave up after 7 ms (job 9137)",
-            ),
-            (
-                "No such file or directory: 'data_1.csv'",
-                "No such file or directory: 'data_2.csv'",
-            ),
-            (
-                "No such file or directory: 'data_1.csv'",
-                "No such file or directory: \"it\"  ",
-            ),
+            ("Widget engine gave up after 31 ms (job 8812)", "Widget engine gave up after 7 ms (job 9137)"),
+            ("No such file or directory: 'data_1.csv'", "No such file or directory: 'data_2.csv'"),
+            ("No such file or directory: 'data_1.csv'", "No such file or directory: \"it\"  "),
             ("cannot open /tmp/a/b.txt", "cannot open /home/x/y.rs"),
-            (
-                "job 550e8400-e29b-41d4-a716-446655440000 failed",
-                "job 123e4567-e89b-12d3-a456-426614174000 failed",
-            ),
-            (
-                "GET https://a.example/x?y=1 failed",
-                "GET http://b.example/z failed",
-            ),
-            (
-                "dial tcp 10.1.2.3:5432: refused",
-                "dial tcp 10.9.9.9:80: refused",
-            ),
-            (
-                "at 2024-01-02T03:04:05Z: boom",
-                "at 2025-11-12T13:14:15.123Z: boom",
-            ),
+            ("job 550e8400-e29b-41d4-a716-446655440000 failed", "job 123e4567-e89b-12d3-a456-426614174000 failed"),
+            ("GET https://a.example/x?y=1 failed", "GET http://b.example/z failed"),
+            ("dial tcp 10.1.2.3:5432: refused", "dial tcp 10.9.9.9:80: refused"),
+            ("at 2024-01-02T03:04:05Z: boom", "at 2025-11-12T13:14:15.123Z: boom"),
             ("commit deadbeef12 gone", "commit 0123abcdef gone"),
             ("Timed  out\nafter 3s", "timed out after 45s"),
             ("HAT030 not available", "HAT123 not available"),
-            (
-                "503 directory backend unavailable (request 1)",
-                "503 directory backend unavailable (request 12)",
-            ),
+            ("503 directory backend unavailable (request 1)", "503 directory backend unavailable (request 12)"),
         ];
         for (a, b) in pairs {
             assert_eq!(fingerprint(a), fingerprint(b), "{a} / {b}");
@@ -269,15 +258,8 @@ mod tests {
     #[test]
     fn different_failures_differ() {
         let texts = [
-            "connection refused",
-            "connection reset",
-            "no such table: customer",
-            "No such file: 'x'",
-            "timed out",
-            "can't do it",
-            "can't do that",
-            "Widget engine gave up",
-            "",
+            "connection refused", "connection reset", "no such table: customer", "No such file: 'x'", "timed out",
+            "can't do it", "can't do that", "Widget engine gave up", "",
         ];
         for (i, a) in texts.iter().enumerate() {
             for b in texts.iter().skip(i + 1) {
@@ -289,11 +271,7 @@ mod tests {
     #[test]
     fn without_a_text_the_fields_count() {
         let bare = |status, code: &str| {
-            of_failure(&Failure {
-                http_status: status,
-                code: code.to_owned(),
-                ..Failure::default()
-            })
+            of_failure(&Failure { http_status: status, code: code.to_owned(), ..Failure::default() })
         };
         assert_ne!(bare(Some(500), ""), bare(Some(503), ""));
         assert_ne!(bare(None, "a"), bare(None, "b"));
@@ -303,9 +281,6 @@ mod tests {
     #[test]
     fn the_digest_stays_the_same_over_releases() {
         assert_eq!(fingerprint("").to_string(), "cbf29ce484222325");
-        assert_eq!(
-            fingerprint("connection refused").to_string(),
-            fingerprint("Connection  refused").to_string()
-        );
+        assert_eq!(fingerprint("connection refused").to_string(), fingerprint("Connection  refused").to_string());
     }
 }

@@ -203,11 +203,7 @@ fn is_number_byte(byte: u8) -> bool {
 }
 
 fn skip_number(text: &[u8], at: usize) -> Option<usize> {
-    let digits = text
-        .get(at..)?
-        .iter()
-        .take_while(|b| is_number_byte(**b))
-        .count();
+    let digits = text.get(at..)?.iter().take_while(|b| is_number_byte(**b)).count();
     let starts = text.get(at).copied().is_some_and(|b| b.is_ascii_digit());
     starts.then_some(at + digits)
 }
@@ -230,25 +226,22 @@ fn is_line_start(text: &[u8], at: usize) -> bool {
     if line.iter().all(opening) {
         return true;
     }
-    // `Error: `, `ERROR: `, `fatal: `, `TypeError: `: a level or a type, not a sentence.
+    // `Error: `, `fatal: `, `AnthropicError: TypeError: `: levels and types, not a sentence.
     let trimmed = line.trim_ascii_end();
-    trimmed.strip_suffix(b":").is_some_and(|level| {
-        level.len() <= 60
-            && level
-                .iter()
-                .all(|b| is_word(*b) || matches!(b, b'.' | b':' | b'\'' | b'[' | b']'))
-    })
+    trimmed.len() <= 80
+        && trimmed.split(|b| *b == b' ').all(|level| {
+            level.strip_suffix(b":").is_some_and(|name| {
+                name.iter()
+                    .all(|b| is_word(*b) || matches!(b, b'.' | b':' | b'\'' | b'[' | b']'))
+            })
+        })
 }
 
 fn is_line_end(text: &[u8], at: usize) -> bool {
     let after = text.get(at..).unwrap_or_default();
     let line = after.split(|b| *b == b'\n').next().unwrap_or_default();
-    line.iter().all(|b| {
-        matches!(
-            b,
-            b' ' | b'\'' | b'.' | b'!' | b')' | b']' | b'}' | b'>' | b':' | b',' | b';'
-        )
-    })
+    line.iter()
+        .all(|b| matches!(b, b' ' | b'\'' | b'.' | b'!' | b')' | b']' | b'}' | b'>' | b':' | b',' | b';'))
 }
 
 #[cfg(test)]

@@ -68,21 +68,12 @@ impl Scratch {
 }
 
 /// Fills `scratch` from the failure, whose folded message is in it already.
-pub(super) fn scan(
-    book: &RuleBook,
-    failure: &Failure,
-    context: &Context<'_>,
-    scratch: &mut Scratch,
-) {
+pub(super) fn scan(book: &RuleBook, failure: &Failure, context: &Context<'_>, scratch: &mut Scratch) {
     scratch.reset(book.marks);
     let text = std::mem::take(&mut scratch.text);
     scan_field(book, &text, true, scratch);
     scratch.text = text;
-    for field in [
-        failure.exception_type.as_str(),
-        context.tool,
-        &failure.dependency,
-    ] {
+    for field in [failure.exception_type.as_str(), context.tool, &failure.dependency] {
         scan_field(book, super::text::cut(field, 256), false, scratch);
     }
 }
@@ -94,10 +85,7 @@ fn scan_field(book: &RuleBook, text: &str, is_message: bool, scratch: &mut Scrat
         let Some((from, to)) = book.spans.get(found.pattern().as_usize()) else {
             continue;
         };
-        let uses = book
-            .uses
-            .get(*from as usize..*to as usize)
-            .unwrap_or_default();
+        let uses = book.uses.get(*from as usize..*to as usize).unwrap_or_default();
         for used in uses {
             match *used {
                 Use::Mark { mark, phrase } => {
@@ -130,9 +118,9 @@ fn check(
     match used {
         Use::Phrase { phrase, .. } => book.phrases.get(phrase as usize)?.span(text, start, end),
         Use::Key => (starts_key(text, start) && ends_word(text, end)).then_some((start, end)),
-        Use::Code { .. } => {
-            (starts_word(text, start) && ends_word(text, end) && keeps_case(text, start, end))
-                .then_some((start, end))
+        Use::Code { word, .. } => {
+            let same_case = book.words.get(word as usize).map(|w| w.as_bytes()) == text.get(start..end);
+            (same_case && starts_word(text, start) && ends_word(text, end)).then_some((start, end))
         }
         Use::Exception { suffix, .. } => {
             let starts = suffix || starts_word(text, start);
@@ -149,13 +137,6 @@ fn starts_key(text: &[u8], start: usize) -> bool {
     starts_word(text, start)
         || before == Some(b'_')
         || first_is_upper && before.is_some_and(|b| b.is_ascii_lowercase())
-}
-
-/// A code that counts wherever it stands must not be prose: it has an underscore, or capitals.
-fn keeps_case(text: &[u8], start: usize, end: usize) -> bool {
-    text.get(start..end).is_some_and(|word| {
-        word.iter().any(|b| matches!(b, b'_' | b'-')) || word.iter().any(u8::is_ascii_uppercase)
-    })
 }
 
 /// A type's name starts with a capital; the short ones that are also words must stand like a name.
@@ -179,9 +160,8 @@ fn is_named(text: &[u8], start: usize, end: usize) -> bool {
     capital && (telling || followed && (dotted || is_line_start(text, start)))
 }
 
+/// At the start of the text or of a line, or after `: ` as in nested types.
 fn is_line_start(text: &[u8], start: usize) -> bool {
-    matches!(
-        start.checked_sub(1).and_then(|at| text.get(at)),
-        None | Some(b'\n' | b':' | b' ' | b'(' | b'\'' | b'[')
-    )
+    let before = text.get(..start).unwrap_or_default();
+    before.is_empty() || before.ends_with(b"\n") || before.ends_with(b": ") || before.ends_with(b"'") || before.ends_with(b"(")
 }

@@ -8,8 +8,8 @@ use super::text::cut;
 use super::{Context, EVIDENCE_LIMIT, Finding};
 use crate::domain::{EvidenceSource, Failure};
 
-/// Order of two pieces: tier, source, specificity, position.
-type Rank = (Strength, u8, u32, usize);
+/// Order of two pieces: tier, source, whether it is about the vendor or case at hand only, specificity, position.
+type Rank = (Strength, u8, bool, u32, usize);
 
 /// What a candidate's evidence is, kept as positions until it has won.
 #[derive(Debug, Clone, Copy)]
@@ -59,38 +59,31 @@ pub(super) fn weigh(
     scale.best.and_then(|best| scale.finding(best, failure))
 }
 
+/// Up to this many bytes a text is taken to be one message.
+const SHORT: usize = 600;
+/// From this many bytes on a text is taken to hold more than its message.
+const LONG: usize = 1_500;
+
 const CODE: u8 = 3;
 const EXCEPTION: u8 = 2;
 const TEXT: u8 = 1;
 
 impl Scale<'_> {
-    fn offer(
-        &mut self,
-        rule: u32,
-        source: EvidenceSource,
-        order: u8,
-        weight: u32,
-        position: usize,
-        evidence: Evidence,
-    ) {
+    fn offer(&mut self, rule: u32, source: EvidenceSource, order: u8, weight: u32, position: usize, evidence: Evidence) {
         let Some(entry) = self.book.rules.get(rule as usize) else {
             return;
         };
+        let scoped = entry.conditions.is_scoped();
         let rank = match (source, entry.strength) {
-            (EvidenceSource::Status, _) => (Strength::Generic, 0, weight, position),
+            (EvidenceSource::Status, _) => (Strength::Generic, 0, scoped, weight, position),
             // Text that overrules codes is written for that: there only its length counts.
-            (_, Strength::Decisive) => (Strength::Decisive, 0, weight, position),
-            (_, strength) => (strength, order, weight, position),
+            (_, Strength::Decisive) => (Strength::Decisive, 0, scoped, weight, position),
+            (_, strength) => (strength, order, scoped, weight, position),
         };
         if self.best.as_ref().is_some_and(|best| best.rank >= rank) || !self.holds(rule) {
             return;
         }
-        self.best = Some(Candidate {
-            rank,
-            rule,
-            source,
-            evidence,
-        });
+        self.best = Some(Candidate { rank, rule, source, evidence });
     }
 
     fn holds(&mut self, rule: u32) -> bool {
@@ -100,13 +93,9 @@ impl Scale<'_> {
         (conditions.with.is_empty() || self.scratch.has_any(&conditions.with))
             && (conditions.signs.is_empty() || self.scratch.has_any(&conditions.signs))
             && !self.scratch.has_any(&conditions.unless)
-            && conditions
-                .origin
-                .is_none_or(|origin| origin == self.context.origin)
+            && conditions.origin.is_none_or(|origin| origin == self.context.origin)
             && (conditions.with_status.is_empty()
-                || self
-                    .status
-                    .any_of(&self.scratch.text, &conditions.with_status))
+                || self.status.any_of(&self.scratch.text, &conditions.with_status))
     }
 
     fn weigh_code(&mut self, code: &str, position: usize, evidence: Evidence) {
@@ -116,11 +105,7 @@ impl Scale<'_> {
         };
         let is_number = code.bytes().all(|b| b.is_ascii_digit() || b == b'-');
         for rule in rules {
-            let signs = self
-                .book
-                .rules
-                .get(*rule as usize)
-                .map(|r| r.conditions.number_signs.as_slice());
+            let signs = self.book.rules.get(*rule as usize).map(|r| r.conditions.number_signs.as_slice());
             let signed = signs.is_none_or(|signs| signs.is_empty() || self.scratch.has_any(signs));
             if !is_number || signed {
                 self.offer(*rule, EvidenceSource::Code, CODE, 0, position, evidence);
@@ -151,14 +136,7 @@ impl Scale<'_> {
         let evidence = Evidence::Field("exception_type");
         if let Some(rules) = self.book.exceptions.get(last.as_str()) {
             for rule in rules {
-                self.offer(
-                    *rule,
-                    EvidenceSource::Exception,
-                    EXCEPTION,
-                    1_000,
-                    0,
-                    evidence,
-                );
+                self.offer(*rule, EvidenceSource::Exception, EXCEPTION, 1_000, 0, evidence);
             }
         }
         // The longest known end of the name.
@@ -181,26 +159,18 @@ impl Scale<'_> {
             let evidence = Evidence::Span(hit.start, hit.end);
             match hit.used {
                 Use::Phrase { rule, phrase } => {
-                    let weight = self
-                        .book
-                        .phrases
-                        .get(phrase as usize)
-                        .map_or(0, |p| p.weight());
+                    if !self.may_speak_here(rule, hit.start) {
+                        continue;
+                    }
+                    let weight = self.book.phrases.get(phrase as usize).map_or(0, |p| p.weight());
                     let early = usize::MAX - hit.start;
                     self.offer(rule, EvidenceSource::Text, TEXT, weight, early, evidence);
                 }
-                Use::Code { rule } => {
+                Use::Code { rule, .. } => {
                     self.offer(rule, EvidenceSource::Code, CODE, 0, hit.start, evidence);
                 }
                 Use::Exception { rule, .. } => {
-                    self.offer(
-                        rule,
-                        EvidenceSource::Exception,
-                        EXCEPTION,
-                        0,
-                        hit.start,
-                        evidence,
-                    );
+                    self.offer(rule, EvidenceSource::Exception, EXCEPTION, 0, hit.start, evidence);
                 }
                 Use::Key => {
                     if let Some((start, end)) = anchors::code_after(&scratch.text, hit.end)
@@ -214,18 +184,22 @@ impl Scale<'_> {
         }
     }
 
+    /// In a long text (a traceback, a log, a page) common words stand for anything: only what it starts and ends with
+    /// is about the failure. The faintest ones need a text that is hardly more than its message.
+    fn may_speak_here(&self, rule: u32, position: usize) -> bool {
+        let len = self.scratch.text.len();
+        match self.book.rules.get(rule as usize).map(|rule| rule.strength) {
+            Some(Strength::Faint) => len <= SHORT,
+            Some(Strength::Generic) => len <= LONG || position < SHORT || position + SHORT >= len,
+            _ => true,
+        }
+    }
+
     fn weigh_statuses(&mut self, failure: &Failure) {
         let grpc = anchors::grpc_name(&failure.grpc_code);
         if let Some(rules) = self.book.grpc.get(grpc.as_str()) {
             for rule in rules {
-                self.offer(
-                    *rule,
-                    EvidenceSource::Status,
-                    0,
-                    3,
-                    0,
-                    Evidence::Field("grpc_code"),
-                );
+                self.offer(*rule, EvidenceSource::Status, 0, 3, 0, Evidence::Field("grpc_code"));
             }
         }
         if let Some((status, evidence)) = self.status.deciding(&self.scratch.text)
@@ -243,14 +217,7 @@ impl Scale<'_> {
             && let Some(rules) = self.book.exit.get(&exit)
         {
             for rule in rules {
-                self.offer(
-                    *rule,
-                    EvidenceSource::Status,
-                    0,
-                    1,
-                    0,
-                    Evidence::Field("exit_code"),
-                );
+                self.offer(*rule, EvidenceSource::Status, 0, 1, 0, Evidence::Field("exit_code"));
             }
         }
     }
@@ -272,16 +239,10 @@ impl Scale<'_> {
             Evidence::Span(start, end) => {
                 let start = self.scratch.text.floor_char_boundary(start);
                 let end = self.scratch.text.ceil_char_boundary(end);
-                self.scratch
-                    .text
-                    .get(start..end)
-                    .unwrap_or_default()
-                    .to_owned()
+                self.scratch.text.get(start..end).unwrap_or_default().to_owned()
             }
             Evidence::Field("code") => format!("code = {}", failure.code),
-            Evidence::Field("exception_type") => {
-                format!("exception_type = {}", failure.exception_type)
-            }
+            Evidence::Field("exception_type") => format!("exception_type = {}", failure.exception_type),
             Evidence::Field("grpc_code") => format!("grpc_code = {}", failure.grpc_code),
             Evidence::Field("http_status") => {
                 format!("http_status = {}", failure.http_status.unwrap_or_default())
@@ -294,7 +255,5 @@ impl Scale<'_> {
 
 /// `a.b.C`, `a::b::C`, `a/b$C` → `C`.
 pub(super) fn last_segment(name: &str) -> &str {
-    name.rsplit(['.', ':', '$', '/', '\\'])
-        .find(|part| !part.is_empty())
-        .unwrap_or(name)
+    name.rsplit(['.', ':', '$', '/', '\\']).find(|part| !part.is_empty()).unwrap_or(name)
 }

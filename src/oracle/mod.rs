@@ -138,6 +138,7 @@ impl<S: TurnStore> Oracle<S> {
         request: JudgeRequest,
     ) -> Result<Judgement, OracleError> {
         let (key, request) = (key(tenant, turn_id), &request);
+        let started = std::time::Instant::now();
         let setting = self.setting();
         let call = &request.call;
         let tool = Tool::of(&setting.active.policy, call.tool.clone(), call.origin);
@@ -146,10 +147,13 @@ impl<S: TurnStore> Oracle<S> {
             classification: read(&setting, &tool, &request.failure, request.tries),
             digest: digest(&call.tool, call.input.as_deref()),
         };
-        self.ask(&key, &setting, Some(&tool), |turn, moment| {
-            turn.judge(moment, &tool, &heard)
-        })
-        .await
+        let judgement = self
+            .ask(&key, &setting, Some(&tool), |turn, moment| {
+                turn.judge(moment, &tool, &heard)
+            })
+            .await;
+        self.metrics.record_judge_time(started.elapsed());
+        judgement
     }
 
     /// This call succeeded.

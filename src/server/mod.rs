@@ -5,6 +5,7 @@
 //! readiness and the drain; `http` is what probes and Prometheus see.
 
 mod admin_service;
+mod assemble;
 mod dead_letter_service;
 mod errors;
 mod http;
@@ -14,9 +15,13 @@ mod readiness;
 mod serve;
 mod tenant;
 mod unary;
-mod wire;
+pub(crate) mod wire;
 
-pub use admin_service::{AdminService, PolicyDesk, PolicyFault, PolicyOrigin};
+#[cfg(test)]
+mod services_tests;
+
+pub use admin_service::{AdminService, PolicyDesk, PolicyOrigin};
+pub use assemble::{AssembleError, Assembly, assemble, classifier};
 pub use dead_letter_service::DeadLetterService;
 pub use oracle_service::OracleService;
 pub use readiness::{Readiness, Stage};

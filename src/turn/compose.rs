@@ -104,9 +104,8 @@ impl Turn {
             check_status_with: check_status_with.as_deref(),
             spent: draft.spent,
             wait: draft.wait,
-            may_have_executed: worst == Execution::MaybeExecuted
-                && operation.effect != Effect::Idempotent,
-            executed: worst == Execution::Executed && operation.effect != Effect::Idempotent,
+            may_have_executed: worst == Execution::MaybeExecuted,
+            executed: worst == Execution::Executed,
             effect: operation.effect,
         };
         let escalation = EscalationFacts {
@@ -121,7 +120,10 @@ impl Turn {
             action: draft.action,
             reason: draft.reason,
             explanation: lessons::explanation(&facts),
-            guidance: lessons::guidance(&facts),
+            guidance: (draft.action == Action::Reprompt
+                || (draft.action == Action::Escalate && draft.lesson.is_some()))
+            .then(|| lessons::guidance(&facts))
+            .flatten(),
             user_message: is_stop.then(|| lessons::user_message(&facts)).flatten(),
             retry_after: match (draft.action, draft.reason) {
                 (Action::Retry, _) => draft.wait,
