@@ -6,7 +6,9 @@
 use super::text::{is_word, starts_word};
 
 /// Words that may stand between a key and its value.
-const FILLERS: &[&str] = &["code", "error", "status", "http", "of", "was", "is", "response", "a", "an", "number"];
+const FILLERS: &[&str] = &[
+    "code", "error", "status", "http", "of", "was", "is", "response", "a", "an", "number",
+];
 
 /// The code that follows a key such as `code` at `at`: `code': 'x'`, `code = X`, `SQLSTATE[42P01]`, `Errno 13`.
 pub(super) fn code_after(text: &str, at: usize) -> Option<(usize, usize)> {
@@ -19,7 +21,10 @@ pub(super) fn code_after(text: &str, at: usize) -> Option<(usize, usize)> {
         if token.is_empty() {
             return None;
         }
-        if !FILLERS.iter().any(|filler| filler.eq_ignore_ascii_case(token)) {
+        if !FILLERS
+            .iter()
+            .any(|filler| filler.eq_ignore_ascii_case(token))
+        {
             return Some((start, end));
         }
         start = end;
@@ -32,7 +37,12 @@ fn skip_separators(bytes: &[u8], from: usize) -> usize {
     let skipped = rest
         .iter()
         .take(6)
-        .take_while(|b| matches!(b, b' ' | b'\'' | b':' | b'=' | b'[' | b'(' | b'<' | b'>' | b'\n'))
+        .take_while(|b| {
+            matches!(
+                b,
+                b' ' | b'\'' | b':' | b'=' | b'[' | b'(' | b'<' | b'>' | b'\n'
+            )
+        })
         .count();
     from + skipped
 }
@@ -70,7 +80,10 @@ pub(super) struct Stated {
 
 impl Statuses {
     pub(super) fn new(field: Option<u16>, _text: &str) -> Self {
-        Statuses { field, in_text: None }
+        Statuses {
+            field,
+            in_text: None,
+        }
     }
 
     fn in_text(&mut self, text: &str) -> &[Stated] {
@@ -80,7 +93,10 @@ impl Statuses {
     /// Whether one of `wanted` is stated anywhere.
     pub(super) fn any_of(&mut self, text: &str, wanted: &[u16]) -> bool {
         self.field.is_some_and(|status| wanted.contains(&status))
-            || self.in_text(text).iter().any(|found| wanted.contains(&found.status))
+            || self
+                .in_text(text)
+                .iter()
+                .any(|found| wanted.contains(&found.status))
     }
 
     /// The status that counts, with its span where it is in the text. What a gateway wraps in a 400 or 500 of its own
@@ -89,7 +105,9 @@ impl Statuses {
         let field = self.field;
         let inner = self.in_text(text).last().copied();
         match (field, inner) {
-            (Some(status), Some(inner)) if matches!(status, 100..=399 | 400 | 500) && inner.status >= 400 => {
+            (Some(status), Some(inner))
+                if matches!(status, 100..=399 | 400 | 500) && inner.status >= 400 =>
+            {
                 Some((inner.status, Some((inner.start, inner.end))))
             }
             (Some(status), _) => Some((status, None)),
@@ -107,7 +125,10 @@ pub(super) fn stated(text: &str) -> Vec<Stated> {
     let bytes = text.as_bytes();
     let mut found = Vec::new();
     let mut at = 0;
-    while let Some(offset) = bytes.get(at..).and_then(|rest| rest.iter().position(|b| matches!(b, b'4' | b'5'))) {
+    while let Some(offset) = bytes
+        .get(at..)
+        .and_then(|rest| rest.iter().position(|b| matches!(b, b'4' | b'5')))
+    {
         let start = at + offset;
         let end = start + 3;
         at = start + 1;
@@ -132,7 +153,8 @@ fn three_digits(bytes: &[u8], start: usize) -> Option<u16> {
     })?;
     let before = start.checked_sub(1).and_then(|at| bytes.get(at)).copied();
     let after = bytes.get(start + 3).copied();
-    let joined_before = before.is_some_and(|b| is_word(b) || matches!(b, b'.' | b'-' | b'#' | b'$' | b'+'));
+    let joined_before =
+        before.is_some_and(|b| is_word(b) || matches!(b, b'.' | b'-' | b'#' | b'$' | b'+'));
     let joined_after = after.is_some_and(is_word)
         || matches!(after, Some(b'%' | b'/' | b'-'))
         || after == Some(b'.') && bytes.get(start + 4).is_some_and(u8::is_ascii_digit);
@@ -141,18 +163,67 @@ fn three_digits(bytes: &[u8], start: usize) -> Option<u16> {
 
 /// Words before a number that make it a status.
 const BEFORE: &[&str] = &[
-    "status", "code", "http", "error", "response", "returned", "received", "got", "httperror", "statuscode",
-    "status_code", "responded", "http_status", "httpstatus", "httpcode", "errorcode", "error_code", "with", "a",
-    "clienterror", "apierror", "servererror", "http_code", "responsecode", "failed", "refused",
+    "status",
+    "code",
+    "http",
+    "error",
+    "response",
+    "returned",
+    "received",
+    "got",
+    "httperror",
+    "statuscode",
+    "status_code",
+    "responded",
+    "http_status",
+    "httpstatus",
+    "httpcode",
+    "errorcode",
+    "error_code",
+    "with",
+    "a",
+    "clienterror",
+    "apierror",
+    "servererror",
+    "http_code",
+    "responsecode",
+    "failed",
+    "refused",
 ];
 
 /// Words after a number that make it a status.
 const AFTER: &[&str] = &[
-    " bad request", " unauthorized", " payment required", " forbidden", " not found", " method not allowed",
-    " not acceptable", " request timeout", " conflict", " gone", " precondition failed", " payload too large",
-    " request entity too large", " unsupported media", " unprocessable", " locked", " too many requests",
-    " internal server error", " not implemented", " bad gateway", " service unavailable", " service temporarily",
-    " gateway time", " client error", " server error", " status", " {", " <", ":", " -", " (",
+    " bad request",
+    " unauthorized",
+    " payment required",
+    " forbidden",
+    " not found",
+    " method not allowed",
+    " not acceptable",
+    " request timeout",
+    " conflict",
+    " gone",
+    " precondition failed",
+    " payload too large",
+    " request entity too large",
+    " unsupported media",
+    " unprocessable",
+    " locked",
+    " too many requests",
+    " internal server error",
+    " not implemented",
+    " bad gateway",
+    " service unavailable",
+    " service temporarily",
+    " gateway time",
+    " client error",
+    " server error",
+    " status",
+    " {",
+    " <",
+    ":",
+    " -",
+    " (",
 ];
 
 fn is_stated(text: &str, bytes: &[u8], start: usize, end: usize) -> bool {
@@ -160,7 +231,9 @@ fn is_stated(text: &str, bytes: &[u8], start: usize, end: usize) -> bool {
     let after = text.get(end..).unwrap_or_default();
     let opened = before.ends_with(['(', '[']) && (after.starts_with([')', ']', ' ']));
     let line = before.rsplit('\n').next().unwrap_or_default();
-    let bare = line.trim_matches([' ', '\'', '[', '(', '{', '<']).is_empty()
+    let bare = line
+        .trim_matches([' ', '\'', '[', '(', '{', '<'])
+        .is_empty()
         && (after.is_empty() || after.starts_with([' ', ':', '\n', '\'', ',', '.']));
     // A port or a line of a file: `host:404`, `app.py:500`.
     let glued = before.ends_with(':') && !before.ends_with("::") && !is_key_colon(bytes, start);
@@ -168,12 +241,10 @@ fn is_stated(text: &str, bytes: &[u8], start: usize, end: usize) -> bool {
         return false;
     }
     let trimmed = before.trim_end_matches([' ', '\'', ':', '=', '(', '[', '{']);
-    let word_start = trimmed
-        .bytes()
-        .rev()
-        .take_while(|b| is_word(*b))
-        .count();
-    let word = trimmed.get(trimmed.len() - word_start..).unwrap_or_default();
+    let word_start = trimmed.bytes().rev().take_while(|b| is_word(*b)).count();
+    let word = trimmed
+        .get(trimmed.len() - word_start..)
+        .unwrap_or_default();
     let versioned = trimmed.to_ascii_lowercase();
     let after_word = BEFORE.iter().any(|w| w.eq_ignore_ascii_case(word))
         || versioned.ends_with("http/1.1")
@@ -181,13 +252,21 @@ fn is_stated(text: &str, bytes: &[u8], start: usize, end: usize) -> bool {
         || versioned.ends_with("http/2")
         || versioned.ends_with("http/2.0");
     let reason = after.as_bytes();
-    let before_reason = AFTER.iter().take(20).any(|w| starts_with_ignoring_case(reason, w.as_bytes()));
-    let starts = bare && start == 0 || bare && AFTER.iter().any(|w| starts_with_ignoring_case(reason, w.as_bytes()));
+    let before_reason = AFTER
+        .iter()
+        .take(20)
+        .any(|w| starts_with_ignoring_case(reason, w.as_bytes()));
+    let starts = bare && start == 0
+        || bare
+            && AFTER
+                .iter()
+                .any(|w| starts_with_ignoring_case(reason, w.as_bytes()));
     opened || after_word || before_reason || starts
 }
 
 fn starts_with_ignoring_case(text: &[u8], prefix: &[u8]) -> bool {
-    text.get(..prefix.len()).is_some_and(|head| head.eq_ignore_ascii_case(prefix))
+    text.get(..prefix.len())
+        .is_some_and(|head| head.eq_ignore_ascii_case(prefix))
 }
 
 /// Whether the colon before `start` ends a key (`'code':404`, `status:404`).
@@ -202,24 +281,48 @@ fn is_key_colon(bytes: &[u8], start: usize) -> bool {
     let len = before.iter().rev().take_while(|b| is_word(**b)).count();
     let word = before.get(before.len() - len..).unwrap_or_default();
     starts_word(bytes, colon - len)
-        && BEFORE.iter().any(|w| w.as_bytes().eq_ignore_ascii_case(word))
+        && BEFORE
+            .iter()
+            .any(|w| w.as_bytes().eq_ignore_ascii_case(word))
 }
 
 const GRPC: [&str; 17] = [
-    "ok", "cancelled", "unknown", "invalidargument", "deadlineexceeded", "notfound", "alreadyexists",
-    "permissiondenied", "resourceexhausted", "failedprecondition", "aborted", "outofrange", "unimplemented",
-    "internal", "unavailable", "dataloss", "unauthenticated",
+    "ok",
+    "cancelled",
+    "unknown",
+    "invalidargument",
+    "deadlineexceeded",
+    "notfound",
+    "alreadyexists",
+    "permissiondenied",
+    "resourceexhausted",
+    "failedprecondition",
+    "aborted",
+    "outofrange",
+    "unimplemented",
+    "internal",
+    "unavailable",
+    "dataloss",
+    "unauthenticated",
 ];
 
 /// A gRPC code, by name in any style or by number, as the rules know it.
 pub(super) fn grpc_name(code: &str) -> String {
     let code = code.trim();
-    if let Some(name) = code.parse::<usize>().ok().and_then(|number| GRPC.get(number)) {
+    if let Some(name) = code
+        .parse::<usize>()
+        .ok()
+        .and_then(|number| GRPC.get(number))
+    {
         return (*name).to_owned();
     }
     let last = code.rsplit(['.', ':']).next().unwrap_or(code);
     let name = last.replace(['_', ' '], "").to_ascii_lowercase();
-    if name == "canceled" { "cancelled".to_owned() } else { name }
+    if name == "canceled" {
+        "cancelled".to_owned()
+    } else {
+        name
+    }
 }
 
 #[cfg(test)]

@@ -89,9 +89,27 @@ pub(super) struct RuleBook {
 
 /// Words after which a code may stand.
 const KEYS: &[&str] = &[
-    "code", "errno", "sqlstate", "errorcode", "error_code", "error-code", "errcode", "status", "reason", "type",
-    "error", "tag", "name", "__type", "exceptionname", "status_code", "err_code", "extendedcode", "error_type",
-    "errortype", "err",
+    "code",
+    "errno",
+    "sqlstate",
+    "errorcode",
+    "error_code",
+    "error-code",
+    "errcode",
+    "status",
+    "reason",
+    "type",
+    "error",
+    "tag",
+    "name",
+    "__type",
+    "exceptionname",
+    "status_code",
+    "err_code",
+    "extendedcode",
+    "error_type",
+    "errortype",
+    "err",
 ];
 
 impl RuleBook {
@@ -185,14 +203,21 @@ impl Builder {
         }
         self.add_fields(source, rule);
         if self.evidence_count() == before {
-            return Err(field("text", "the rule matches nothing; give text, codes, exceptions or a status"));
+            return Err(field(
+                "text",
+                "the rule matches nothing; give text, codes, exceptions or a status",
+            ));
         }
         let conditions = Conditions {
             unless: self.marks_of(file, &source.id, "unless", &source.unless)?,
             with: self.marks_of(file, &source.id, "with", &source.with)?,
             with_status: source.with_status.clone(),
             origin: source.origin,
-            signs: if source.signed { signs.to_vec() } else { Vec::new() },
+            signs: if source.signed {
+                signs.to_vec()
+            } else {
+                Vec::new()
+            },
             number_signs: number_signs.to_vec(),
         };
         self.rules.push(Rule {
@@ -233,8 +258,14 @@ impl Builder {
                 None => (false, name),
             };
             self.add_use(&name, Use::Exception { rule, suffix });
-            let map = if suffix { &mut self.exception_ends } else { &mut self.exceptions };
-            map.entry(name.to_ascii_lowercase().into_boxed_str()).or_default().push(rule);
+            let map = if suffix {
+                &mut self.exception_ends
+            } else {
+                &mut self.exceptions
+            };
+            map.entry(name.to_ascii_lowercase().into_boxed_str())
+                .or_default()
+                .push(rule);
         }
         for status in &source.http {
             self.http.entry(*status).or_default().push(rule);
@@ -261,7 +292,13 @@ impl Builder {
         Ok(())
     }
 
-    fn phrase(&mut self, file: &str, rule: &str, field: &'static str, text: &str) -> Result<u32, RuleError> {
+    fn phrase(
+        &mut self,
+        file: &str,
+        rule: &str,
+        field: &'static str,
+        text: &str,
+    ) -> Result<u32, RuleError> {
         let phrase =
             Phrase::parse(text).map_err(|error| RuleError::phrase(file, rule, field, &error))?;
         let at = index(self.phrases.len());
@@ -270,11 +307,21 @@ impl Builder {
     }
 
     fn anchor(&self, phrase: u32) -> String {
-        let anchor = self.phrases.get(phrase as usize).map(Phrase::anchor).unwrap_or_default();
+        let anchor = self
+            .phrases
+            .get(phrase as usize)
+            .map(Phrase::anchor)
+            .unwrap_or_default();
         String::from_utf8_lossy(anchor).into_owned()
     }
 
-    fn mark(&mut self, file: &str, rule: &str, field: &'static str, text: &str) -> Result<u32, RuleError> {
+    fn mark(
+        &mut self,
+        file: &str,
+        rule: &str,
+        field: &'static str,
+        text: &str,
+    ) -> Result<u32, RuleError> {
         if let Some(mark) = self.marks.get(text) {
             return Ok(*mark);
         }
@@ -293,7 +340,10 @@ impl Builder {
         field: &'static str,
         lines: &rules::Lines,
     ) -> Result<Vec<u32>, RuleError> {
-        lines.iter().map(|line| self.mark(file, rule, field, line)).collect()
+        lines
+            .iter()
+            .map(|line| self.mark(file, rule, field, line))
+            .collect()
     }
 
     fn finish(self) -> Result<RuleBook, RuleError> {
@@ -333,7 +383,8 @@ impl Builder {
 /// Whether a code cannot be mistaken for prose or for somebody's number, wherever it stands.
 fn is_distinctive(code: &str) -> bool {
     let letters = code.chars().filter(char::is_ascii_alphabetic).count();
-    let joined = code.contains('_') || code.contains('-') && code.contains(|c: char| c.is_ascii_alphabetic());
+    let joined = code.contains('_')
+        || code.contains('-') && code.contains(|c: char| c.is_ascii_alphabetic());
     let mut previous_lower = false;
     let mut humps = false;
     for c in code.chars() {

@@ -221,7 +221,10 @@ fn speaks_of_dependencies(kind: Kind) -> bool {
 /// urllib3: `HTTPSConnectionPool(host='x', port=443)`.
 fn pool(rest: &str) -> Option<String> {
     let (host, rest) = rest.split_once('\'')?;
-    let port = rest.trim_start_matches([',', ' ']).strip_prefix("port=").map(digits);
+    let port = rest
+        .trim_start_matches([',', ' '])
+        .strip_prefix("port=")
+        .map(digits);
     is_host(host).then(|| join(host, port.unwrap_or_default()))
 }
 
@@ -241,12 +244,21 @@ fn digits(text: &str) -> &str {
 
 fn join(host: &str, port: &str) -> String {
     let host = host.to_ascii_lowercase();
-    if port.is_empty() { host } else { format!("{host}:{port}") }
+    if port.is_empty() {
+        host
+    } else {
+        format!("{host}:{port}")
+    }
 }
 
 fn after_lead(text: &str, found: Found, shape: Shape) -> Option<String> {
     let bytes = text.as_bytes();
-    let inside = found.start.checked_sub(1).and_then(|i| bytes.get(i)).copied().is_some_and(is_word)
+    let inside = found
+        .start
+        .checked_sub(1)
+        .and_then(|i| bytes.get(i))
+        .copied()
+        .is_some_and(is_word)
         && bytes.get(found.start).copied().is_some_and(is_word);
     let rest = text.get(found.end..).filter(|_| !inside)?;
     match shape {
@@ -262,17 +274,36 @@ fn after_lead(text: &str, found: Found, shape: Shape) -> Option<String> {
 /// A host, `host:port`, `host (ip), port n`, `host port n`, or a URL's authority.
 fn address(rest: &str, full: bool) -> Option<String> {
     let mut rest = rest.trim_start_matches(['\'', '(', '[', '<', ' ']);
-    for filler in ["url ", "host ", "the server: ", "ipv4:", "ipv4#", "ipv6:", "tcp://"] {
-        rest = rest.strip_prefix(filler).unwrap_or(rest).trim_start_matches('\'');
+    for filler in [
+        "url ",
+        "host ",
+        "the server: ",
+        "ipv4:",
+        "ipv4#",
+        "ipv6:",
+        "tcp://",
+    ] {
+        rest = rest
+            .strip_prefix(filler)
+            .unwrap_or(rest)
+            .trim_start_matches('\'');
     }
     let (scheme, rest) = match rest.split_once("://") {
-        Some((scheme, rest)) if scheme.len() <= 12 && scheme.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'+') => {
+        Some((scheme, rest))
+            if scheme.len() <= 12
+                && scheme
+                    .bytes()
+                    .all(|b| b.is_ascii_alphanumeric() || b == b'+') =>
+        {
             (true, rest)
         }
         _ => (false, rest),
     };
     let end = rest
-        .find(|c: char| !(c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_' | ':' | '@' | '[' | ']' | '/')))
+        .find(|c: char| {
+            !(c.is_ascii_alphanumeric()
+                || matches!(c, '.' | '-' | '_' | ':' | '@' | '[' | ']' | '/'))
+        })
         .unwrap_or(rest.len());
     let (token, after) = rest.split_at_checked(end)?;
     let authority = if scheme || !token.contains('/') {
@@ -285,7 +316,11 @@ fn address(rest: &str, full: bool) -> Option<String> {
             None => token,
         }
     };
-    let authority = authority.rsplit('@').next().unwrap_or(authority).trim_end_matches(['.', ':', '-', ']']);
+    let authority = authority
+        .rsplit('@')
+        .next()
+        .unwrap_or(authority)
+        .trim_end_matches(['.', ':', '-', ']']);
     let (host, port) = split_port(authority);
     let port = port.or_else(|| port_in_words(after));
     let host = host.trim_matches(['[', ']']);
@@ -305,14 +340,21 @@ fn text_was_url(rest: &str, end: usize) -> bool {
 /// `', 5432)`, ` port 443`, ` (10.0.0.1), port 5432`.
 fn port_in_words(after: &str) -> Option<&str> {
     let mut rest = after.trim_start_matches('\'');
-    if let Some((_, tail)) = rest.trim_start().strip_prefix('(').and_then(|inner| inner.split_once(')')) {
+    if let Some((_, tail)) = rest
+        .trim_start()
+        .strip_prefix('(')
+        .and_then(|inner| inner.split_once(')'))
+    {
         rest = tail;
     }
     let rest = rest.trim_start_matches([',', ' ']);
-    let rest = rest.strip_prefix("port ").or_else(|| rest.strip_prefix("port: ")).unwrap_or({
-        // `('127.0.0.1', 5432)`: a bare number counts only in such a pair.
-        if after.starts_with("', ") { rest } else { "" }
-    });
+    let rest = rest
+        .strip_prefix("port ")
+        .or_else(|| rest.strip_prefix("port: "))
+        .unwrap_or({
+            // `('127.0.0.1', 5432)`: a bare number counts only in such a pair.
+            if after.starts_with("', ") { rest } else { "" }
+        });
     Some(digits(rest)).filter(|port| (2..=5).contains(&port.len()))
 }
 
@@ -320,10 +362,27 @@ fn port_in_words(after: &str) -> Option<&str> {
 fn is_host(host: &str) -> bool {
     let fits = !host.is_empty()
         && host.len() <= LIMIT
-        && host.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'-' | b'_' | b':'))
-        && host.bytes().next().is_some_and(|b| b.is_ascii_alphanumeric() || b == b':');
+        && host
+            .bytes()
+            .all(|b| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'-' | b'_' | b':'))
+        && host
+            .bytes()
+            .next()
+            .is_some_and(|b| b.is_ascii_alphanumeric() || b == b':');
     let is_number = host.bytes().all(|b| b.is_ascii_digit());
-    let word = ["the", "a", "server", "host", "database", "http", "https", "localhost:", "all", "any", "your"];
+    let word = [
+        "the",
+        "a",
+        "server",
+        "host",
+        "database",
+        "http",
+        "https",
+        "localhost:",
+        "all",
+        "any",
+        "your",
+    ];
     fits && !is_number && !word.iter().any(|w| w.eq_ignore_ascii_case(host))
 }
 
@@ -333,13 +392,18 @@ fn name(rest: &str) -> Option<String> {
     let found = match rest.strip_prefix('\'') {
         Some(inner) => inner.split_once('\'')?.0,
         None => {
-            let len = rest.bytes().take_while(|b| is_word(*b) || matches!(b, b'-' | b'.')).count();
+            let len = rest
+                .bytes()
+                .take_while(|b| is_word(*b) || matches!(b, b'-' | b'.'))
+                .count();
             rest.get(..len)?.trim_end_matches('.')
         }
     };
     let quoted = rest.starts_with('\'');
-    let telling = quoted || found.contains(['-', '_']) || found.bytes().any(|b| b.is_ascii_uppercase());
-    (telling && !found.is_empty() && found.len() <= 80 && !found.contains('\n')).then(|| found.to_owned())
+    let telling =
+        quoted || found.contains(['-', '_']) || found.bytes().any(|b| b.is_ascii_uppercase());
+    (telling && !found.is_empty() && found.len() <= 80 && !found.contains('\n'))
+        .then(|| found.to_owned())
 }
 
 fn path(rest: &str) -> Option<String> {
@@ -360,7 +424,8 @@ fn subject(text: &str, found: Found, kind: Kind) -> Option<String> {
     let name = words.next()?;
     let previous = words.next();
     let led = matches!(previous, Some("to" | "from" | "service" | "by"));
-    let first_word_alone = previous.is_none() && text.get(found.start..found.end) == Some(" session not available");
+    let first_word_alone =
+        previous.is_none() && text.get(found.start..found.end) == Some(" session not available");
     let proper = name.bytes().next().is_some_and(|b| b.is_ascii_uppercase())
         && name.bytes().all(|b| is_word(b) || b == b'-')
         && name.len() >= 3
@@ -370,35 +435,67 @@ fn subject(text: &str, found: Found, kind: Kind) -> Option<String> {
 
 /// Capitalised words that name nothing.
 const COMMON: &[&str] = &[
-    "request", "connection", "command", "operation", "server", "service", "model", "the", "this", "it", "read",
-    "runtime", "process", "tool", "session", "browser", "error", "timeout", "http",
+    "request",
+    "connection",
+    "command",
+    "operation",
+    "server",
+    "service",
+    "model",
+    "the",
+    "this",
+    "it",
+    "read",
+    "runtime",
+    "process",
+    "tool",
+    "session",
+    "browser",
+    "error",
+    "timeout",
+    "http",
 ];
 
 /// `10.1.2.3:5432: …` or `localhost:27017: [Errno 111] …`, where nothing better leads to it.
 fn refused_address(text: &str, kind: Kind) -> Option<String> {
-    if !matches!(kind, Kind::ConnectFailed | Kind::ConnectionLost | Kind::Timeout | Kind::Unavailable) {
+    if !matches!(
+        kind,
+        Kind::ConnectFailed | Kind::ConnectionLost | Kind::Timeout | Kind::Unavailable
+    ) {
         return None;
     }
-    text.split(|c: char| c.is_whitespace() || matches!(c, '\'' | ',' | '(' | ')' | '<' | '>' | '[' | ']' | '{' | '}' | ';'))
-        .map(|token| token.trim_end_matches([':', '.']))
-        .find_map(|token| {
-            let token = token.rsplit_once('/').filter(|(_, last)| last.parse::<std::net::SocketAddr>().is_ok()).map_or(token, |(_, last)| last);
-            let (host, port) = split_port(token);
-            let port = port.filter(|port| (2..=5).contains(&port.len()))?;
-            let is_address = host.parse::<std::net::IpAddr>().is_ok()
-                || host.eq_ignore_ascii_case("localhost")
-                || host.contains(['.', '-']) && is_host(host) && !is_file(host);
-            is_address.then(|| join(host, port))
-        })
+    text.split(|c: char| {
+        c.is_whitespace()
+            || matches!(
+                c,
+                '\'' | ',' | '(' | ')' | '<' | '>' | '[' | ']' | '{' | '}' | ';'
+            )
+    })
+    .map(|token| token.trim_end_matches([':', '.']))
+    .find_map(|token| {
+        let token = token
+            .rsplit_once('/')
+            .filter(|(_, last)| last.parse::<std::net::SocketAddr>().is_ok())
+            .map_or(token, |(_, last)| last);
+        let (host, port) = split_port(token);
+        let port = port.filter(|port| (2..=5).contains(&port.len()))?;
+        let is_address = host.parse::<std::net::IpAddr>().is_ok()
+            || host.eq_ignore_ascii_case("localhost")
+            || host.contains(['.', '-']) && is_host(host) && !is_file(host);
+        is_address.then(|| join(host, port))
+    })
 }
 
 /// `server.go:125` is a line of a file.
 fn is_file(host: &str) -> bool {
     const ENDS: &[&str] = &[
-        "go", "py", "rs", "js", "ts", "mjs", "cjs", "jsx", "tsx", "java", "kt", "rb", "php", "cs", "c", "cc", "cpp",
-        "h", "sh", "sql", "json", "yaml", "yml", "html", "lua", "scala", "swift", "ex", "exs",
+        "go", "py", "rs", "js", "ts", "mjs", "cjs", "jsx", "tsx", "java", "kt", "rb", "php", "cs",
+        "c", "cc", "cpp", "h", "sh", "sql", "json", "yaml", "yml", "html", "lua", "scala", "swift",
+        "ex", "exs",
     ];
-    host.rsplit('.').next().is_some_and(|end| ENDS.iter().any(|e| e.eq_ignore_ascii_case(end)))
+    host.rsplit('.')
+        .next()
+        .is_some_and(|end| ENDS.iter().any(|e| e.eq_ignore_ascii_case(end)))
 }
 
 #[cfg(test)]
@@ -415,27 +512,76 @@ mod tests {
     fn texts_name_what_failed() {
         let cases = [
             ("connect ECONNREFUSED 127.0.0.1:9222", "127.0.0.1:9222"),
-            ("could not list orders: dial tcp 10.1.2.3:5432: connect: connection refused", "10.1.2.3:5432"),
+            (
+                "could not list orders: dial tcp 10.1.2.3:5432: connect: connection refused",
+                "10.1.2.3:5432",
+            ),
             ("dial tcp 10.1.2.3:5432: i/o timeout", "10.1.2.3:5432"),
-            ("dial tcp: lookup db.internal on 10.0.0.2:53: no such host", "db.internal"),
-            ("could not translate host name \"db.internal\" to address: Name or service not known", "db.internal"),
-            ("Failed to connect to api.stripe.com port 443 after 21 ms: Connection refused", "api.stripe.com:443"),
-            ("HTTPSConnectionPool(host='API.x.com', port=443): Max retries exceeded", "api.x.com:443"),
-            ("Get \"https://172.18.0.3:30003/peers\": EOF", "172.18.0.3:30003"),
-            ("Cannot connect to host example.com:443 ssl:default [Name or service not known]", "example.com:443"),
-            ("[Errno 111] Connect call failed ('127.0.0.1', 5432)", "127.0.0.1:5432"),
-            ("connection to server at \"db.x\" (10.0.0.1), port 5432 failed: Connection refused", "db.x:5432"),
+            (
+                "dial tcp: lookup db.internal on 10.0.0.2:53: no such host",
+                "db.internal",
+            ),
+            (
+                "could not translate host name \"db.internal\" to address: Name or service not known",
+                "db.internal",
+            ),
+            (
+                "Failed to connect to api.stripe.com port 443 after 21 ms: Connection refused",
+                "api.stripe.com:443",
+            ),
+            (
+                "HTTPSConnectionPool(host='API.x.com', port=443): Max retries exceeded",
+                "api.x.com:443",
+            ),
+            (
+                "Get \"https://172.18.0.3:30003/peers\": EOF",
+                "172.18.0.3:30003",
+            ),
+            (
+                "Cannot connect to host example.com:443 ssl:default [Name or service not known]",
+                "example.com:443",
+            ),
+            (
+                "[Errno 111] Connect call failed ('127.0.0.1', 5432)",
+                "127.0.0.1:5432",
+            ),
+            (
+                "connection to server at \"db.x\" (10.0.0.1), port 5432 failed: Connection refused",
+                "db.x:5432",
+            ),
             ("getaddrinfo ENOTFOUND api.example.com", "api.example.com"),
-            ("Connect to localhost:9200 [localhost/127.0.0.1] failed: Connection refused", "localhost:9200"),
-            ("java.net.UnknownHostException: search.internal", "search.internal"),
-            ("ssh: connect to host github.com port 22: Connection timed out", "github.com:22"),
+            (
+                "Connect to localhost:9200 [localhost/127.0.0.1] failed: Connection refused",
+                "localhost:9200",
+            ),
+            (
+                "java.net.UnknownHostException: search.internal",
+                "search.internal",
+            ),
+            (
+                "ssh: connect to host github.com port 22: Connection timed out",
+                "github.com:22",
+            ),
             ("Could not resolve host: github.com", "github.com"),
-            ("connect to server ipv4:127.0.0.1:50051: Failed", "127.0.0.1:50051"),
-            ("page.goto: net::ERR_CONNECTION_REFUSED at http://localhost:3000/", "localhost:3000"),
-            ("Error 111 connecting to localhost:6379. Connection refused.", "localhost:6379"),
+            (
+                "connect to server ipv4:127.0.0.1:50051: Failed",
+                "127.0.0.1:50051",
+            ),
+            (
+                "page.goto: net::ERR_CONNECTION_REFUSED at http://localhost:3000/",
+                "localhost:3000",
+            ),
+            (
+                "Error 111 connecting to localhost:6379. Connection refused.",
+                "localhost:6379",
+            ),
         ];
         for (text, want) in cases {
-            assert_eq!(named(Kind::ConnectFailed, text).as_deref(), Some(want), "{text}");
+            assert_eq!(
+                named(Kind::ConnectFailed, text).as_deref(),
+                Some(want),
+                "{text}"
+            );
         }
     }
 
@@ -451,7 +597,13 @@ mod tests {
         for text in texts {
             assert_eq!(named(Kind::ConnectionLost, text), None, "{text}");
         }
-        assert_eq!(named(Kind::InvalidArguments, "connect ECONNREFUSED 127.0.0.1:9222"), None);
+        assert_eq!(
+            named(
+                Kind::InvalidArguments,
+                "connect ECONNREFUSED 127.0.0.1:9222"
+            ),
+            None
+        );
     }
 
     #[test]

@@ -34,7 +34,9 @@ pub(super) fn of_failure(failure: &Failure) -> Fingerprint {
     ] {
         if !value.is_empty() {
             digest.push(field);
-            cut(value, HEAD).bytes().for_each(|b| digest.push(b.to_ascii_lowercase()));
+            cut(value, HEAD)
+                .bytes()
+                .for_each(|b| digest.push(b.to_ascii_lowercase()));
         }
     }
     let numbers = [
@@ -44,7 +46,10 @@ pub(super) fn of_failure(failure: &Failure) -> Fingerprint {
     for (field, number) in numbers {
         if let Some(number) = number {
             digest.push(field);
-            number.to_le_bytes().into_iter().for_each(|b| digest.push(b));
+            number
+                .to_le_bytes()
+                .into_iter()
+                .for_each(|b| digest.push(b));
         }
     }
     Fingerprint(digest.state)
@@ -57,7 +62,10 @@ struct Digest {
 
 impl Default for Digest {
     fn default() -> Self {
-        Digest { state: OFFSET, last: b' ' }
+        Digest {
+            state: OFFSET,
+            last: b' ',
+        }
     }
 }
 
@@ -119,7 +127,11 @@ impl Digest {
             len += 1;
         }
         // A URL's query belongs to it.
-        if seen & SLASH != 0 && rest.get(..len).is_some_and(|token| token.windows(3).any(|w| w == b"://")) {
+        if seen & SLASH != 0
+            && rest
+                .get(..len)
+                .is_some_and(|token| token.windows(3).any(|w| w == b"://"))
+        {
             let query = |b: &&u8| class(**b) & TOKEN != 0 || b"?&=#,;!$*".contains(*b);
             len += rest.iter().skip(len).take_while(query).count();
         }
@@ -141,7 +153,11 @@ impl Digest {
         } else {
             self.push_words(body);
         }
-        token.get(len - tail..).unwrap_or_default().iter().for_each(|b| self.push(*b));
+        token
+            .get(len - tail..)
+            .unwrap_or_default()
+            .iter()
+            .for_each(|b| self.push(*b));
         start + len.max(1)
     }
 
@@ -191,7 +207,9 @@ fn class(byte: u8) -> u8 {
 fn is_place(token: &[u8]) -> bool {
     let has = |byte: u8| token.contains(&byte);
     let dotted_numbers = token.iter().filter(|b| **b == b'.').count() == 3
-        && token.iter().all(|b| b.is_ascii_digit() || matches!(b, b'.' | b':'));
+        && token
+            .iter()
+            .all(|b| b.is_ascii_digit() || matches!(b, b'.' | b':'));
     let slashed = (has(b'/') || has(b'\\')) && token.len() > 1;
     let port = token.rsplit(|b| *b == b':').next().is_some_and(|tail| {
         tail.len() < token.len() && !tail.is_empty() && tail.iter().all(u8::is_ascii_digit)
@@ -205,7 +223,10 @@ fn is_id(token: &[u8]) -> bool {
     if digits == 0 {
         return false;
     }
-    let hex = token.len() >= 6 && token.iter().all(|b| b.is_ascii_hexdigit() || *b == b'-' || *b == b'x');
+    let hex = token.len() >= 6
+        && token
+            .iter()
+            .all(|b| b.is_ascii_hexdigit() || *b == b'-' || *b == b'x');
     hex || token.len() >= 12 && digits >= 2 || digits * 2 >= token.len()
 }
 
@@ -237,18 +258,42 @@ mod tests {
     #[test]
     fn the_same_failure_has_one_fingerprint() {
         let pairs = [
-            ("Widget engine gave up after 31 ms (job 8812)", "Widget engine gave up after 7 ms (job 9137)"),
-            ("No such file or directory: 'data_1.csv'", "No such file or directory: 'data_2.csv'"),
-            ("No such file or directory: 'data_1.csv'", "No such file or directory: \"it\"  "),
+            (
+                "Widget engine gave up after 31 ms (job 8812)",
+                "Widget engine gave up after 7 ms (job 9137)",
+            ),
+            (
+                "No such file or directory: 'data_1.csv'",
+                "No such file or directory: 'data_2.csv'",
+            ),
+            (
+                "No such file or directory: 'data_1.csv'",
+                "No such file or directory: \"it\"  ",
+            ),
             ("cannot open /tmp/a/b.txt", "cannot open /home/x/y.rs"),
-            ("job 550e8400-e29b-41d4-a716-446655440000 failed", "job 123e4567-e89b-12d3-a456-426614174000 failed"),
-            ("GET https://a.example/x?y=1 failed", "GET http://b.example/z failed"),
-            ("dial tcp 10.1.2.3:5432: refused", "dial tcp 10.9.9.9:80: refused"),
-            ("at 2024-01-02T03:04:05Z: boom", "at 2025-11-12T13:14:15.123Z: boom"),
+            (
+                "job 550e8400-e29b-41d4-a716-446655440000 failed",
+                "job 123e4567-e89b-12d3-a456-426614174000 failed",
+            ),
+            (
+                "GET https://a.example/x?y=1 failed",
+                "GET http://b.example/z failed",
+            ),
+            (
+                "dial tcp 10.1.2.3:5432: refused",
+                "dial tcp 10.9.9.9:80: refused",
+            ),
+            (
+                "at 2024-01-02T03:04:05Z: boom",
+                "at 2025-11-12T13:14:15.123Z: boom",
+            ),
             ("commit deadbeef12 gone", "commit 0123abcdef gone"),
             ("Timed  out\nafter 3s", "timed out after 45s"),
             ("HAT030 not available", "HAT123 not available"),
-            ("503 directory backend unavailable (request 1)", "503 directory backend unavailable (request 12)"),
+            (
+                "503 directory backend unavailable (request 1)",
+                "503 directory backend unavailable (request 12)",
+            ),
         ];
         for (a, b) in pairs {
             assert_eq!(fingerprint(a), fingerprint(b), "{a} / {b}");
@@ -258,8 +303,15 @@ mod tests {
     #[test]
     fn different_failures_differ() {
         let texts = [
-            "connection refused", "connection reset", "no such table: customer", "No such file: 'x'", "timed out",
-            "can't do it", "can't do that", "Widget engine gave up", "",
+            "connection refused",
+            "connection reset",
+            "no such table: customer",
+            "No such file: 'x'",
+            "timed out",
+            "can't do it",
+            "can't do that",
+            "Widget engine gave up",
+            "",
         ];
         for (i, a) in texts.iter().enumerate() {
             for b in texts.iter().skip(i + 1) {
@@ -271,7 +323,11 @@ mod tests {
     #[test]
     fn without_a_text_the_fields_count() {
         let bare = |status, code: &str| {
-            of_failure(&Failure { http_status: status, code: code.to_owned(), ..Failure::default() })
+            of_failure(&Failure {
+                http_status: status,
+                code: code.to_owned(),
+                ..Failure::default()
+            })
         };
         assert_ne!(bare(Some(500), ""), bare(Some(503), ""));
         assert_ne!(bare(None, "a"), bare(None, "b"));
@@ -281,6 +337,9 @@ mod tests {
     #[test]
     fn the_digest_stays_the_same_over_releases() {
         assert_eq!(fingerprint("").to_string(), "cbf29ce484222325");
-        assert_eq!(fingerprint("connection refused").to_string(), fingerprint("Connection  refused").to_string());
+        assert_eq!(
+            fingerprint("connection refused").to_string(),
+            fingerprint("Connection  refused").to_string()
+        );
     }
 }

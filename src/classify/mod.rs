@@ -30,9 +30,9 @@ mod waits;
 mod weigh;
 
 #[cfg(test)]
-mod tests;
-#[cfg(test)]
 mod explain_corpus;
+#[cfg(test)]
+mod tests;
 
 use std::sync::{Arc, OnceLock};
 
@@ -42,9 +42,7 @@ pub use fingerprint::fingerprint;
 pub use pattern::PhraseError;
 pub use rules::{RuleError, Strength};
 
-use crate::domain::{
-    EvidenceSource, Execution, Failure, Kind, Origin, Reading, Timestamp,
-};
+use crate::domain::{EvidenceSource, Execution, Failure, Kind, Origin, Reading, Timestamp};
 use crate::policy::OperatorRule;
 use book::RuleBook;
 use operator::OperatorRules;
@@ -89,7 +87,10 @@ impl Classifier {
     ///
     /// # Errors
     /// A rule that cannot be compiled, with file, rule and field.
-    pub fn with_own_texts(operator_rules: &[OperatorRule], own_texts: &[&str]) -> Result<Self, RuleError> {
+    pub fn with_own_texts(
+        operator_rules: &[OperatorRule],
+        own_texts: &[&str],
+    ) -> Result<Self, RuleError> {
         let book = BUILTIN
             .get_or_init(|| RuleBook::builtin().map(Arc::new))
             .clone()?;

@@ -45,7 +45,11 @@ impl OperatorRules {
     /// The first rule that fits, or this system's own text.
     pub(super) fn find(&self, failure: &Failure, tool: &str, text: &str) -> Option<Finding> {
         let bytes = text.as_bytes();
-        if self.own_texts.iter().any(|own| find_ignoring_case(bytes, own).is_some()) {
+        if self
+            .own_texts
+            .iter()
+            .any(|own| find_ignoring_case(bytes, own).is_some())
+        {
             return Some(Finding {
                 kind: Kind::ApprovalRequired,
                 execution: Kind::ApprovalRequired.usual_execution(),
@@ -55,10 +59,16 @@ impl OperatorRules {
                 strength: Strength::Decisive,
             });
         }
-        let found = self.rules.iter().find(|rule| rule.fits(failure, tool, bytes))?;
+        let found = self
+            .rules
+            .iter()
+            .find(|rule| rule.fits(failure, tool, bytes))?;
         Some(Finding {
             kind: found.rule.kind,
-            execution: found.rule.execution.unwrap_or(found.rule.kind.usual_execution()),
+            execution: found
+                .rule
+                .execution
+                .unwrap_or(found.rule.kind.usual_execution()),
             rule: found.rule.id.clone(),
             evidence: found.evidence(failure),
             source: EvidenceSource::Policy,
@@ -75,7 +85,10 @@ fn folded(text: &str) -> String {
 
 fn compile(rule: &OperatorRule) -> Result<Compiled, RuleError> {
     let text = rule.text.as_deref().map(folded);
-    let says_nothing = text.is_none() && rule.code.is_none() && rule.exception.is_none() && rule.http_status.is_none();
+    let says_nothing = text.is_none()
+        && rule.code.is_none()
+        && rule.exception.is_none()
+        && rule.http_status.is_none();
     if says_nothing || text.as_deref() == Some("") {
         return Err(RuleError::Field {
             file: "policy".to_owned(),
@@ -84,21 +97,34 @@ fn compile(rule: &OperatorRule) -> Result<Compiled, RuleError> {
             detail: "matches nothing; set text, code, exception or http_status".to_owned(),
         });
     }
-    Ok(Compiled { rule: rule.clone(), text })
+    Ok(Compiled {
+        rule: rule.clone(),
+        text,
+    })
 }
 
 impl Compiled {
     fn fits(&self, failure: &Failure, tool: &str, text: &[u8]) -> bool {
         let rule = &self.rule;
         let same = |want: &str, got: &str| want.trim().eq_ignore_ascii_case(got.trim());
-        self.text.as_deref().is_none_or(|want| find_ignoring_case(text, want.as_bytes()).is_some())
-            && rule.code.as_deref().is_none_or(|want| same(want, &failure.code))
+        self.text
+            .as_deref()
+            .is_none_or(|want| find_ignoring_case(text, want.as_bytes()).is_some())
+            && rule
+                .code
+                .as_deref()
+                .is_none_or(|want| same(want, &failure.code))
             && rule.exception.as_deref().is_none_or(|want| {
                 same(want, &failure.exception_type)
                     || same(want, last_segment(failure.exception_type.trim()))
             })
-            && rule.http_status.is_none_or(|want| failure.http_status == Some(want))
-            && rule.tool.as_deref().is_none_or(|glob| glob_matches(glob, tool))
+            && rule
+                .http_status
+                .is_none_or(|want| failure.http_status == Some(want))
+            && rule
+                .tool
+                .as_deref()
+                .is_none_or(|glob| glob_matches(glob, tool))
     }
 
     fn evidence(&self, failure: &Failure) -> String {
@@ -107,7 +133,9 @@ impl Compiled {
             (Some(text), _, _) => text.clone(),
             (None, Some(_), _) => format!("code = {}", failure.code),
             (None, None, Some(_)) => format!("exception_type = {}", failure.exception_type),
-            (None, None, None) => format!("http_status = {}", failure.http_status.unwrap_or_default()),
+            (None, None, None) => {
+                format!("http_status = {}", failure.http_status.unwrap_or_default())
+            }
         };
         cut(&text, EVIDENCE_LIMIT).to_owned()
     }
@@ -142,7 +170,8 @@ fn glob_matches(glob: &str, name: &str) -> bool {
             },
         }
     }
-    glob.get(g..).is_some_and(|rest| rest.iter().all(|b| *b == b'*'))
+    glob.get(g..)
+        .is_some_and(|rest| rest.iter().all(|b| *b == b'*'))
 }
 
 #[cfg(test)]

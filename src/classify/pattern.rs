@@ -203,7 +203,11 @@ fn is_number_byte(byte: u8) -> bool {
 }
 
 fn skip_number(text: &[u8], at: usize) -> Option<usize> {
-    let digits = text.get(at..)?.iter().take_while(|b| is_number_byte(**b)).count();
+    let digits = text
+        .get(at..)?
+        .iter()
+        .take_while(|b| is_number_byte(**b))
+        .count();
     let starts = text.get(at).copied().is_some_and(|b| b.is_ascii_digit());
     starts.then_some(at + digits)
 }
@@ -240,8 +244,12 @@ fn is_line_start(text: &[u8], at: usize) -> bool {
 fn is_line_end(text: &[u8], at: usize) -> bool {
     let after = text.get(at..).unwrap_or_default();
     let line = after.split(|b| *b == b'\n').next().unwrap_or_default();
-    line.iter()
-        .all(|b| matches!(b, b' ' | b'\'' | b'.' | b'!' | b')' | b']' | b'}' | b'>' | b':' | b',' | b';'))
+    line.iter().all(|b| {
+        matches!(
+            b,
+            b' ' | b'\'' | b'.' | b'!' | b')' | b']' | b'}' | b'>' | b':' | b',' | b';'
+        )
+    })
 }
 
 #[cfg(test)]

@@ -44,7 +44,10 @@ pub(super) fn read(message: &str, kind: Kind) -> Option<String> {
         .iter()
         .find_map(|phrase| find_ignoring_case(bytes, phrase.as_bytes()).map(|at| (at, *phrase)))?;
     let end = at + phrase.len();
-    let line_end = head.get(end..)?.find('\n').map_or(head.len(), |len| end + len);
+    let line_end = head
+        .get(end..)?
+        .find('\n')
+        .map_or(head.len(), |len| end + len);
     let line_start = head.get(..at)?.rfind('\n').map_or(0, |found| found + 1);
     let from = head.ceil_char_boundary(line_start.max(at.saturating_sub(REACH)));
     let to = head.floor_char_boundary(line_end.min(end + REACH));
@@ -52,11 +55,19 @@ pub(super) fn read(message: &str, kind: Kind) -> Option<String> {
     let after = head.get(end..to)?;
     let leads = matches!(phrase, "no such file or directory");
     let found = if leads {
-        first_quoted(after).or_else(|| last_quoted(before)).or_else(|| after_colon(after)).or_else(|| before_colon(before))
+        first_quoted(after)
+            .or_else(|| last_quoted(before))
+            .or_else(|| after_colon(after))
+            .or_else(|| before_colon(before))
     } else {
-        last_quoted(before).or_else(|| first_quoted(after)).or_else(|| after_colon(after)).or_else(|| id_after(after))
+        last_quoted(before)
+            .or_else(|| first_quoted(after))
+            .or_else(|| after_colon(after))
+            .or_else(|| id_after(after))
     };
-    found.map(|name| cut(name.trim(), LIMIT).to_owned()).filter(|name| !name.is_empty())
+    found
+        .map(|name| cut(name.trim(), LIMIT).to_owned())
+        .filter(|name| !name.is_empty())
 }
 
 const QUOTES: [char; 3] = ['\'', '"', '`'];
@@ -65,7 +76,8 @@ fn first_quoted(text: &str) -> Option<&str> {
     let start = text.find(QUOTES)?;
     let quote = text.get(start..)?.chars().next()?;
     let rest = text.get(start + 1..)?;
-    rest.get(..rest.find(quote)?).filter(|name| !name.is_empty())
+    rest.get(..rest.find(quote)?)
+        .filter(|name| !name.is_empty())
 }
 
 /// The last quoted name before the words; an apostrophe in a word is no quote.
@@ -73,14 +85,17 @@ fn last_quoted(text: &str) -> Option<&str> {
     let end = text.rfind(QUOTES)?;
     let quote = text.get(end..)?.chars().next()?;
     let before = text.get(..end)?;
-    before.get(before.rfind(quote)? + 1..).filter(|name| !name.is_empty() && !name.contains('\n'))
+    before
+        .get(before.rfind(quote)? + 1..)
+        .filter(|name| !name.is_empty() && !name.contains('\n'))
 }
 
 /// `Team not found: backend`.
 fn after_colon(text: &str) -> Option<&str> {
     let rest = text.trim_start().strip_prefix(':')?.trim();
     let end = rest.find(['\n', ',', ';']).unwrap_or(rest.len());
-    rest.get(..end).map(|name| name.trim_end_matches(['.', ')', '"', '\'', '}']))
+    rest.get(..end)
+        .map(|name| name.trim_end_matches(['.', ')', '"', '\'', '}']))
 }
 
 /// `ls: /x/y: No such file or directory`.
@@ -92,10 +107,12 @@ fn before_colon(text: &str) -> Option<&str> {
 /// `no such table customer` or `no such column: x`.
 fn id_after(text: &str) -> Option<&str> {
     let rest = text.trim_start();
-    let rest = ["table", "column", "function", "file", "element", "module", "key"]
-        .iter()
-        .find_map(|word| rest.strip_prefix(word))?
-        .trim_start_matches([':', ' ']);
+    let rest = [
+        "table", "column", "function", "file", "element", "module", "key",
+    ]
+    .iter()
+    .find_map(|word| rest.strip_prefix(word))?
+    .trim_start_matches([':', ' ']);
     let end = rest
         .find(|c: char| !(c.is_alphanumeric() || matches!(c, '_' | '.' | '-' | '/')))
         .unwrap_or(rest.len());
@@ -109,16 +126,28 @@ mod tests {
     #[test]
     fn the_missing_thing_is_named() {
         let cases = [
-            ("FileNotFoundError: [Errno 2] No such file or directory: 'data_1.csv'", Some("data_1.csv")),
+            (
+                "FileNotFoundError: [Errno 2] No such file or directory: 'data_1.csv'",
+                Some("data_1.csv"),
+            ),
             ("no such table: customer", Some("customer")),
             ("Table 'db.customer' doesn't exist", Some("db.customer")),
             ("Unknown column 'name' in 'field list'", Some("name")),
-            ("relation \"permissions\" does not exist", Some("permissions")),
+            (
+                "relation \"permissions\" does not exist",
+                Some("permissions"),
+            ),
             ("Team not found: backend", Some("backend")),
             ("ls: /x/y: No such file or directory", Some("/x/y")),
             ("Error: Skill \"test-skill\" not found.", Some("test-skill")),
-            ("NameError: name 'computer' is not defined", Some("computer")),
-            ("make: *** No rule to make target 'all'.  Stop.", Some("all")),
+            (
+                "NameError: name 'computer' is not defined",
+                Some("computer"),
+            ),
+            (
+                "make: *** No rule to make target 'all'.  Stop.",
+                Some("all"),
+            ),
             ("nothing here", None),
         ];
         for (text, want) in cases {

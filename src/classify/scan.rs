@@ -68,12 +68,21 @@ impl Scratch {
 }
 
 /// Fills `scratch` from the failure, whose folded message is in it already.
-pub(super) fn scan(book: &RuleBook, failure: &Failure, context: &Context<'_>, scratch: &mut Scratch) {
+pub(super) fn scan(
+    book: &RuleBook,
+    failure: &Failure,
+    context: &Context<'_>,
+    scratch: &mut Scratch,
+) {
     scratch.reset(book.marks);
     let text = std::mem::take(&mut scratch.text);
     scan_field(book, &text, true, scratch);
     scratch.text = text;
-    for field in [failure.exception_type.as_str(), context.tool, &failure.dependency] {
+    for field in [
+        failure.exception_type.as_str(),
+        context.tool,
+        &failure.dependency,
+    ] {
         scan_field(book, super::text::cut(field, 256), false, scratch);
     }
 }
@@ -85,7 +94,10 @@ fn scan_field(book: &RuleBook, text: &str, is_message: bool, scratch: &mut Scrat
         let Some((from, to)) = book.spans.get(found.pattern().as_usize()) else {
             continue;
         };
-        let uses = book.uses.get(*from as usize..*to as usize).unwrap_or_default();
+        let uses = book
+            .uses
+            .get(*from as usize..*to as usize)
+            .unwrap_or_default();
         for used in uses {
             match *used {
                 Use::Mark { mark, phrase } => {
@@ -119,7 +131,8 @@ fn check(
         Use::Phrase { phrase, .. } => book.phrases.get(phrase as usize)?.span(text, start, end),
         Use::Key => (starts_key(text, start) && ends_word(text, end)).then_some((start, end)),
         Use::Code { word, .. } => {
-            let same_case = book.words.get(word as usize).map(|w| w.as_bytes()) == text.get(start..end);
+            let same_case =
+                book.words.get(word as usize).map(|w| w.as_bytes()) == text.get(start..end);
             (same_case && starts_word(text, start) && ends_word(text, end)).then_some((start, end))
         }
         Use::Exception { suffix, .. } => {
@@ -163,5 +176,9 @@ fn is_named(text: &[u8], start: usize, end: usize) -> bool {
 /// At the start of the text or of a line, or after `: ` as in nested types.
 fn is_line_start(text: &[u8], start: usize) -> bool {
     let before = text.get(..start).unwrap_or_default();
-    before.is_empty() || before.ends_with(b"\n") || before.ends_with(b": ") || before.ends_with(b"'") || before.ends_with(b"(")
+    before.is_empty()
+        || before.ends_with(b"\n")
+        || before.ends_with(b": ")
+        || before.ends_with(b"'")
+        || before.ends_with(b"(")
 }

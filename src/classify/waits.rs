@@ -26,13 +26,20 @@ pub(super) fn read(failure: &Failure, folded: &str, kind: Kind, now: Timestamp) 
     let retry_after = from_headers(failure, kind, now)
         .or_else(|| from_text(folded, now))
         .filter(|wait| *wait <= LONGEST);
-    Wait { retry_after, server_says_no: says_no(failure) }
+    Wait {
+        retry_after,
+        server_says_no: says_no(failure),
+    }
 }
 
 fn says_no(failure: &Failure) -> bool {
     ["x-should-retry", "stripe-should-retry"]
         .iter()
-        .any(|name| failure.header(name).is_some_and(|v| v.trim().eq_ignore_ascii_case("false")))
+        .any(|name| {
+            failure
+                .header(name)
+                .is_some_and(|v| v.trim().eq_ignore_ascii_case("false"))
+        })
         || failure
             .header("grpc-retry-pushback-ms")
             .is_some_and(|v| v.trim().parse::<f64>().is_ok_and(|ms| ms < 0.0))
@@ -42,7 +49,12 @@ fn from_headers(failure: &Failure, kind: Kind, now: Timestamp) -> Option<Duratio
     if failure.headers.is_empty() {
         return None;
     }
-    let millis = ["retry-after-ms", "x-ms-retry-after-ms", "x-amz-retry-after", "grpc-retry-pushback-ms"];
+    let millis = [
+        "retry-after-ms",
+        "x-ms-retry-after-ms",
+        "x-amz-retry-after",
+        "grpc-retry-pushback-ms",
+    ];
     millis
         .iter()
         .find_map(|name| seconds(failure.header(name)?, 0.001))
@@ -64,7 +76,9 @@ fn seconds(value: &str, unit: f64) -> Option<Duration> {
 }
 
 fn from_seconds(seconds: f64) -> Option<Duration> {
-    (seconds >= 0.0).then(|| Duration::try_from_secs_f64(seconds).ok()).flatten()
+    (seconds >= 0.0)
+        .then(|| Duration::try_from_secs_f64(seconds).ok())
+        .flatten()
 }
 
 /// How long from `now` to `date`; nothing where it is past.
@@ -74,17 +88,17 @@ fn until(date: SystemTime, now: Timestamp) -> Option<Duration> {
 
 /// Reset headers stand on good answers too: they are a wait only where nothing remains, or the failure is a throttle.
 fn rate_limit_reset(failure: &Failure, kind: Kind, now: Timestamp) -> Option<Duration> {
-    let remaining_is_zero = failure
-        .headers
-        .iter()
-        .any(|(name, value)| name.contains("remaining") && value.trim().parse::<f64>().is_ok_and(|left| left <= 0.0));
+    let remaining_is_zero = failure.headers.iter().any(|(name, value)| {
+        name.contains("remaining") && value.trim().parse::<f64>().is_ok_and(|left| left <= 0.0)
+    });
     if !remaining_is_zero && kind != Kind::RateLimited {
         return None;
     }
     let mut longest = None;
     let mut spent = None;
     for (name, value) in &failure.headers {
-        let is_reset = name.contains("ratelimit") && name.contains("reset") || name == "rate-limit-reset";
+        let is_reset =
+            name.contains("ratelimit") && name.contains("reset") || name == "rate-limit-reset";
         let wait = match name.as_str() {
             "ratelimit" => parameter(value, "t").or_else(|| parameter(value, "reset")),
             _ if is_reset => reset(value, now),
@@ -95,7 +109,9 @@ fn rate_limit_reset(failure: &Failure, kind: Kind, now: Timestamp) -> Option<Dur
         };
         // Of several limits the spent one counts: `…-reset-tokens` beside `…-remaining-tokens: 0`.
         let pair = name.replace("reset", "remaining");
-        let is_spent = failure.header(&pair).is_some_and(|left| left.trim().parse::<f64>().is_ok_and(|left| left <= 0.0));
+        let is_spent = failure
+            .header(&pair)
+            .is_some_and(|left| left.trim().parse::<f64>().is_ok_and(|left| left <= 0.0));
         if is_spent {
             spent = spent.max(Some(wait));
         }
@@ -124,7 +140,9 @@ fn reset(value: &str, now: Timestamp) -> Option<Duration> {
             n => from_seconds(n),
         };
     }
-    let whole = duration(value.as_bytes()).filter(|(_, len)| *len == value.len()).map(|(wait, _)| wait);
+    let whole = duration(value.as_bytes())
+        .filter(|(_, len)| *len == value.len())
+        .map(|(wait, _)| wait);
     whole.or_else(|| until(humantime::parse_rfc3339_weak(value).ok()?, now))
 }
 
@@ -174,7 +192,13 @@ const LEADS: &[(&str, f64)] = &[
 const DATE: f64 = f64::NAN;
 
 /// Leads that are followed by prose as often as by a wait: there a bare number is none.
-const VAGUE: &[&str] = &["wait", "wait for", "please wait", "available in", "reset in"];
+const VAGUE: &[&str] = &[
+    "wait",
+    "wait for",
+    "please wait",
+    "available in",
+    "reset in",
+];
 
 static FOUND: LazyLock<Leads> = LazyLock::new(|| Leads::new(LEADS.iter().map(|(lead, _)| *lead)));
 
@@ -200,7 +224,12 @@ fn from_text(text: &str, now: Timestamp) -> Option<Duration> {
 
 /// The wait that stands after a lead.
 fn after_lead(bytes: &[u8], found: Found, lead: &str, unit: f64) -> Option<Duration> {
-    let inside_word = found.start.checked_sub(1).and_then(|i| bytes.get(i)).copied().is_some_and(is_word)
+    let inside_word = found
+        .start
+        .checked_sub(1)
+        .and_then(|i| bytes.get(i))
+        .copied()
+        .is_some_and(is_word)
         || bytes.get(found.end).copied().is_some_and(is_word);
     if inside_word {
         return None;
@@ -213,7 +242,10 @@ fn after_lead(bytes: &[u8], found: Found, lead: &str, unit: f64) -> Option<Durat
         .count();
     let mut value = rest.get(skipped..)?;
     for filler in FILLERS {
-        if value.get(..filler.len()).is_some_and(|head| head.eq_ignore_ascii_case(filler.as_bytes())) {
+        if value
+            .get(..filler.len())
+            .is_some_and(|head| head.eq_ignore_ascii_case(filler.as_bytes()))
+        {
             value = value.get(filler.len()..)?;
         }
     }
@@ -230,8 +262,15 @@ fn after_lead(bytes: &[u8], found: Found, lead: &str, unit: f64) -> Option<Durat
 }
 
 /// Words that may stand between a lead and its wait.
-const FILLERS: &[&str] =
-    &["about ", "approximately ", "at least ", "another ", "the next ", "seconds': ", "seconds:"];
+const FILLERS: &[&str] = &[
+    "about ",
+    "approximately ",
+    "at least ",
+    "another ",
+    "the next ",
+    "seconds': ",
+    "seconds:",
+];
 
 fn protobuf_seconds(value: &[u8]) -> Option<Duration> {
     let head = value.get(..value.len().min(40))?;
@@ -240,7 +279,10 @@ fn protobuf_seconds(value: &[u8]) -> Option<Duration> {
         .is_some_and(|b| *b == b'{')
         .then(|| find_ignoring_case(head, b"seconds"))??;
     let rest = head.get(at + 7..)?;
-    let skipped = rest.iter().take_while(|b| matches!(b, b' ' | b':' | b'\'')).count();
+    let skipped = rest
+        .iter()
+        .take_while(|b| matches!(b, b' ' | b':' | b'\''))
+        .count();
     from_seconds(bare_number(rest.get(skipped..)?)?)
 }
 
@@ -248,11 +290,14 @@ fn bare_number(value: &[u8]) -> Option<f64> {
     let len = number_len(value)?;
     // A date, a time of day, a version or a negative number is no wait.
     let follows = value.get(len).copied();
-    let counted = ["attempt", "tries", "retries", "times", "more"].iter().any(|what| {
-        let rest = value.get(len..).unwrap_or_default();
-        let gap = usize::from(rest.first() == Some(&b' '));
-        rest.get(gap..gap + what.len()).is_some_and(|head| head.eq_ignore_ascii_case(what.as_bytes()))
-    });
+    let counted = ["attempt", "tries", "retries", "times", "more"]
+        .iter()
+        .any(|what| {
+            let rest = value.get(len..).unwrap_or_default();
+            let gap = usize::from(rest.first() == Some(&b' '));
+            rest.get(gap..gap + what.len())
+                .is_some_and(|head| head.eq_ignore_ascii_case(what.as_bytes()))
+        });
     if counted || follows.is_some_and(|b| is_word(b) || matches!(b, b'-' | b':' | b'/')) {
         return None;
     }
@@ -265,10 +310,18 @@ fn number_len(value: &[u8]) -> Option<usize> {
         return None;
     }
     let fraction = match value.get(whole) {
-        Some(b'.') => value.iter().skip(whole + 1).take_while(|b| b.is_ascii_digit()).count(),
+        Some(b'.') => value
+            .iter()
+            .skip(whole + 1)
+            .take_while(|b| b.is_ascii_digit())
+            .count(),
         _ => 0,
     };
-    Some(if fraction > 0 { whole + 1 + fraction } else { whole })
+    Some(if fraction > 0 {
+        whole + 1 + fraction
+    } else {
+        whole
+    })
 }
 
 /// Units, longest name first where one starts another.
@@ -305,7 +358,12 @@ fn duration(value: &[u8]) -> Option<(Duration, usize)> {
     let mut total = 0.0;
     let mut at = 0;
     for _ in 0..5 {
-        let gap = value.get(at..)?.iter().take_while(|b| **b == b' ').count().min(1);
+        let gap = value
+            .get(at..)?
+            .iter()
+            .take_while(|b| **b == b' ')
+            .count()
+            .min(1);
         let from = if at == 0 { 0 } else { at + gap };
         let Some((seconds, len)) = value.get(from..).and_then(quantity) else {
             break;
@@ -313,7 +371,9 @@ fn duration(value: &[u8]) -> Option<(Duration, usize)> {
         total += seconds;
         at = from + len;
     }
-    (at > 0).then(|| from_seconds(total).map(|wait| (wait, at))).flatten()
+    (at > 0)
+        .then(|| from_seconds(total).map(|wait| (wait, at)))
+        .flatten()
 }
 
 /// One number with its unit, in seconds.
@@ -321,10 +381,16 @@ fn quantity(value: &[u8]) -> Option<(f64, usize)> {
     let len = number_len(value)?;
     let number: f64 = std::str::from_utf8(value.get(..len)?).ok()?.parse().ok()?;
     let rest = value.get(len..)?;
-    let gap = rest.iter().take_while(|b| matches!(b, b' ' | b'-')).count().min(1);
+    let gap = rest
+        .iter()
+        .take_while(|b| matches!(b, b' ' | b'-'))
+        .count()
+        .min(1);
     let rest = rest.get(gap..)?;
     let (name, seconds) = UNITS.iter().find(|(name, _)| {
-        let fits = rest.get(..name.len()).is_some_and(|head| head.eq_ignore_ascii_case(name.as_bytes()));
+        let fits = rest
+            .get(..name.len())
+            .is_some_and(|head| head.eq_ignore_ascii_case(name.as_bytes()));
         let after = rest.get(name.len()).copied();
         fits && !after.is_some_and(|b| b.is_ascii_alphabetic() || b == b'_')
     })?;
@@ -349,7 +415,9 @@ mod tests {
     const NOW: Timestamp = Timestamp::from_secs(1_700_000_000);
 
     fn text(message: &str) -> Option<u64> {
-        from_text(message, NOW).filter(|w| *w <= LONGEST).map(|w| u64::try_from(w.as_millis()).unwrap())
+        from_text(message, NOW)
+            .filter(|w| *w <= LONGEST)
+            .map(|w| u64::try_from(w.as_millis()).unwrap())
     }
 
     #[test]
@@ -387,10 +455,15 @@ mod tests {
 
     fn headers(kind: Kind, list: &[(&str, &str)]) -> Option<u64> {
         let failure = Failure {
-            headers: list.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect(),
+            headers: list
+                .iter()
+                .map(|(k, v)| ((*k).to_owned(), (*v).to_owned()))
+                .collect(),
             ..Failure::default()
         };
-        read(&failure, "", kind, NOW).retry_after.map(|w| u64::try_from(w.as_millis()).unwrap())
+        read(&failure, "", kind, NOW)
+            .retry_after
+            .map(|w| u64::try_from(w.as_millis()).unwrap())
     }
 
     #[test]
@@ -402,21 +475,57 @@ mod tests {
             (throttle, &[("retry-after", "0")], Some(0)),
             (throttle, &[("retry-after", "-1")], None),
             (throttle, &[("retry-after", "99999999")], None),
-            (throttle, &[("retry-after", "Tue, 14 Nov 2023 22:13:50 GMT")], Some(30_000)),
-            (throttle, &[("retry-after", "Tue, 14 Nov 2023 22:13:00 GMT")], None),
-            (throttle, &[("retry-after-ms", "250"), ("retry-after", "7")], Some(250)),
+            (
+                throttle,
+                &[("retry-after", "Tue, 14 Nov 2023 22:13:50 GMT")],
+                Some(30_000),
+            ),
+            (
+                throttle,
+                &[("retry-after", "Tue, 14 Nov 2023 22:13:00 GMT")],
+                None,
+            ),
+            (
+                throttle,
+                &[("retry-after-ms", "250"), ("retry-after", "7")],
+                Some(250),
+            ),
             (throttle, &[("x-ms-retry-after-ms", "20")], Some(20)),
             (throttle, &[("x-amz-retry-after", "1500")], Some(1_500)),
             (throttle, &[("grpc-retry-pushback-ms", "100")], Some(100)),
-            (throttle, &[("x-ratelimit-reset-requests", "6m0s")], Some(360_000)),
-            (throttle, &[("x-ratelimit-reset", "1700000060")], Some(60_000)),
-            (throttle, &[("x-ratelimit-reset", "1700000060000")], Some(60_000)),
+            (
+                throttle,
+                &[("x-ratelimit-reset-requests", "6m0s")],
+                Some(360_000),
+            ),
+            (
+                throttle,
+                &[("x-ratelimit-reset", "1700000060")],
+                Some(60_000),
+            ),
+            (
+                throttle,
+                &[("x-ratelimit-reset", "1700000060000")],
+                Some(60_000),
+            ),
             (throttle, &[("x-ratelimit-reset", "12")], Some(12_000)),
             (throttle, &[("x-ratelimit-reset", "1600000000")], None),
-            (throttle, &[("anthropic-ratelimit-tokens-reset", "2023-11-14T22:13:30Z")], Some(10_000)),
-            (throttle, &[("ratelimit", "\"default\";r=0;t=12")], Some(12_000)),
+            (
+                throttle,
+                &[("anthropic-ratelimit-tokens-reset", "2023-11-14T22:13:30Z")],
+                Some(10_000),
+            ),
+            (
+                throttle,
+                &[("ratelimit", "\"default\";r=0;t=12")],
+                Some(12_000),
+            ),
             (Kind::ServerError, &[("x-ratelimit-reset", "12")], None),
-            (Kind::ServerError, &[("x-ratelimit-reset", "12"), ("x-ratelimit-remaining", "0")], Some(12_000)),
+            (
+                Kind::ServerError,
+                &[("x-ratelimit-reset", "12"), ("x-ratelimit-remaining", "0")],
+                Some(12_000),
+            ),
             (
                 throttle,
                 &[
@@ -442,7 +551,10 @@ mod tests {
             ("grpc-retry-pushback-ms", "-1", true),
             ("grpc-retry-pushback-ms", "5", false),
         ] {
-            let failure = Failure { headers: vec![(name.to_owned(), value.to_owned())], ..Failure::default() };
+            let failure = Failure {
+                headers: vec![(name.to_owned(), value.to_owned())],
+                ..Failure::default()
+            };
             assert_eq!(says_no(&failure), want, "{name}: {value}");
         }
     }

@@ -69,7 +69,15 @@ const EXCEPTION: u8 = 2;
 const TEXT: u8 = 1;
 
 impl Scale<'_> {
-    fn offer(&mut self, rule: u32, source: EvidenceSource, order: u8, weight: u32, position: usize, evidence: Evidence) {
+    fn offer(
+        &mut self,
+        rule: u32,
+        source: EvidenceSource,
+        order: u8,
+        weight: u32,
+        position: usize,
+        evidence: Evidence,
+    ) {
         let Some(entry) = self.book.rules.get(rule as usize) else {
             return;
         };
@@ -83,7 +91,12 @@ impl Scale<'_> {
         if self.best.as_ref().is_some_and(|best| best.rank >= rank) || !self.holds(rule) {
             return;
         }
-        self.best = Some(Candidate { rank, rule, source, evidence });
+        self.best = Some(Candidate {
+            rank,
+            rule,
+            source,
+            evidence,
+        });
     }
 
     fn holds(&mut self, rule: u32) -> bool {
@@ -93,9 +106,13 @@ impl Scale<'_> {
         (conditions.with.is_empty() || self.scratch.has_any(&conditions.with))
             && (conditions.signs.is_empty() || self.scratch.has_any(&conditions.signs))
             && !self.scratch.has_any(&conditions.unless)
-            && conditions.origin.is_none_or(|origin| origin == self.context.origin)
+            && conditions
+                .origin
+                .is_none_or(|origin| origin == self.context.origin)
             && (conditions.with_status.is_empty()
-                || self.status.any_of(&self.scratch.text, &conditions.with_status))
+                || self
+                    .status
+                    .any_of(&self.scratch.text, &conditions.with_status))
     }
 
     fn weigh_code(&mut self, code: &str, position: usize, evidence: Evidence) {
@@ -105,7 +122,11 @@ impl Scale<'_> {
         };
         let is_number = code.bytes().all(|b| b.is_ascii_digit() || b == b'-');
         for rule in rules {
-            let signs = self.book.rules.get(*rule as usize).map(|r| r.conditions.number_signs.as_slice());
+            let signs = self
+                .book
+                .rules
+                .get(*rule as usize)
+                .map(|r| r.conditions.number_signs.as_slice());
             let signed = signs.is_none_or(|signs| signs.is_empty() || self.scratch.has_any(signs));
             if !is_number || signed {
                 self.offer(*rule, EvidenceSource::Code, CODE, 0, position, evidence);
@@ -136,7 +157,14 @@ impl Scale<'_> {
         let evidence = Evidence::Field("exception_type");
         if let Some(rules) = self.book.exceptions.get(last.as_str()) {
             for rule in rules {
-                self.offer(*rule, EvidenceSource::Exception, EXCEPTION, 1_000, 0, evidence);
+                self.offer(
+                    *rule,
+                    EvidenceSource::Exception,
+                    EXCEPTION,
+                    1_000,
+                    0,
+                    evidence,
+                );
             }
         }
         // The longest known end of the name.
@@ -162,7 +190,11 @@ impl Scale<'_> {
                     if !self.may_speak_here(rule, hit.start) {
                         continue;
                     }
-                    let weight = self.book.phrases.get(phrase as usize).map_or(0, |p| p.weight());
+                    let weight = self
+                        .book
+                        .phrases
+                        .get(phrase as usize)
+                        .map_or(0, |p| p.weight());
                     let early = usize::MAX - hit.start;
                     self.offer(rule, EvidenceSource::Text, TEXT, weight, early, evidence);
                 }
@@ -170,7 +202,14 @@ impl Scale<'_> {
                     self.offer(rule, EvidenceSource::Code, CODE, 0, hit.start, evidence);
                 }
                 Use::Exception { rule, .. } => {
-                    self.offer(rule, EvidenceSource::Exception, EXCEPTION, 0, hit.start, evidence);
+                    self.offer(
+                        rule,
+                        EvidenceSource::Exception,
+                        EXCEPTION,
+                        0,
+                        hit.start,
+                        evidence,
+                    );
                 }
                 Use::Key => {
                     if let Some((start, end)) = anchors::code_after(&scratch.text, hit.end)
@@ -199,7 +238,14 @@ impl Scale<'_> {
         let grpc = anchors::grpc_name(&failure.grpc_code);
         if let Some(rules) = self.book.grpc.get(grpc.as_str()) {
             for rule in rules {
-                self.offer(*rule, EvidenceSource::Status, 0, 3, 0, Evidence::Field("grpc_code"));
+                self.offer(
+                    *rule,
+                    EvidenceSource::Status,
+                    0,
+                    3,
+                    0,
+                    Evidence::Field("grpc_code"),
+                );
             }
         }
         if let Some((status, evidence)) = self.status.deciding(&self.scratch.text)
@@ -217,7 +263,14 @@ impl Scale<'_> {
             && let Some(rules) = self.book.exit.get(&exit)
         {
             for rule in rules {
-                self.offer(*rule, EvidenceSource::Status, 0, 1, 0, Evidence::Field("exit_code"));
+                self.offer(
+                    *rule,
+                    EvidenceSource::Status,
+                    0,
+                    1,
+                    0,
+                    Evidence::Field("exit_code"),
+                );
             }
         }
     }
@@ -239,10 +292,16 @@ impl Scale<'_> {
             Evidence::Span(start, end) => {
                 let start = self.scratch.text.floor_char_boundary(start);
                 let end = self.scratch.text.ceil_char_boundary(end);
-                self.scratch.text.get(start..end).unwrap_or_default().to_owned()
+                self.scratch
+                    .text
+                    .get(start..end)
+                    .unwrap_or_default()
+                    .to_owned()
             }
             Evidence::Field("code") => format!("code = {}", failure.code),
-            Evidence::Field("exception_type") => format!("exception_type = {}", failure.exception_type),
+            Evidence::Field("exception_type") => {
+                format!("exception_type = {}", failure.exception_type)
+            }
             Evidence::Field("grpc_code") => format!("grpc_code = {}", failure.grpc_code),
             Evidence::Field("http_status") => {
                 format!("http_status = {}", failure.http_status.unwrap_or_default())
@@ -255,5 +314,7 @@ impl Scale<'_> {
 
 /// `a.b.C`, `a::b::C`, `a/b$C` → `C`.
 pub(super) fn last_segment(name: &str) -> &str {
-    name.rsplit(['.', ':', '$', '/', '\\']).find(|part| !part.is_empty()).unwrap_or(name)
+    name.rsplit(['.', ':', '$', '/', '\\'])
+        .find(|part| !part.is_empty())
+        .unwrap_or(name)
 }

@@ -8,7 +8,10 @@ use super::{Example, FILES, parse};
 fn failure(example: &Example) -> (Failure, String, Origin) {
     match example {
         Example::Message(message) => (
-            Failure { message: message.clone(), ..Failure::default() },
+            Failure {
+                message: message.clone(),
+                ..Failure::default()
+            },
             String::new(),
             Origin::Tool,
         ),
@@ -39,7 +42,12 @@ fn every_rule_reads_its_examples_and_not_its_counter_examples() {
             let examples = rule.examples.iter().map(|e| (e, true));
             for (example, wanted) in examples.chain(rule.not.iter().map(|e| (e, false))) {
                 let (failure, tool, origin) = failure(example);
-                let context = Context { tool: &tool, origin, tries: 1, received_at: Timestamp(0) };
+                let context = Context {
+                    tool: &tool,
+                    origin,
+                    tries: 1,
+                    received_at: Timestamp(0),
+                };
                 let reading = classifier.read(&failure, &context);
                 let is_ours = *reading.rule == *id;
                 decided |= wanted && is_ours;
@@ -56,7 +64,12 @@ fn every_rule_reads_its_examples_and_not_its_counter_examples() {
             }
         }
     }
-    assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong.join("\n"));
+    assert!(
+        wrong.is_empty(),
+        "{} wrong:\n{}",
+        wrong.len(),
+        wrong.join("\n")
+    );
 }
 
 #[test]
@@ -70,7 +83,10 @@ fn every_file_under_rules_is_embedded() {
         .collect();
     on_disk.sort();
     let embedded: Vec<String> = FILES.iter().map(|(name, _)| (*name).to_owned()).collect();
-    assert_eq!(embedded, on_disk, "list the file in embedded.rs, in order of name");
+    assert_eq!(
+        embedded, on_disk,
+        "list the file in embedded.rs, in order of name"
+    );
 }
 
 #[test]
@@ -78,14 +94,28 @@ fn a_wrong_file_is_named_with_rule_and_field() {
     let base = "about: x\nrules:\n  - id: a\n    kind: timeout\n    why: because\n";
     let cases = [
         ("rules: [", "file `x`"),
-        ("about: x\nrules:\n  - {id: a, kind: nonsense, why: w, text: hello}", "nonsense"),
-        ("about: x\nrules:\n  - {id: a, kind: timeout, why: w, txt: hello}", "txt"),
+        (
+            "about: x\nrules:\n  - {id: a, kind: nonsense, why: w, text: hello}",
+            "nonsense",
+        ),
+        (
+            "about: x\nrules:\n  - {id: a, kind: timeout, why: w, txt: hello}",
+            "txt",
+        ),
         (base, "field `text`"),
-        ("about: x\nrules:\n  - {id: a, kind: timeout, why: w, text: '*'}", "field `text`"),
-        ("about: x\nrules:\n  - {id: a, kind: timeout, why: ' ', text: hello}", "field `why`"),
+        (
+            "about: x\nrules:\n  - {id: a, kind: timeout, why: w, text: '*'}",
+            "field `text`",
+        ),
+        (
+            "about: x\nrules:\n  - {id: a, kind: timeout, why: ' ', text: hello}",
+            "field `why`",
+        ),
     ];
     for (source, want) in cases {
-        let error = crate::classify::book::RuleBook::compile(&[("x", source)]).unwrap_err().to_string();
+        let error = crate::classify::book::RuleBook::compile(&[("x", source)])
+            .unwrap_err()
+            .to_string();
         assert!(error.contains(want), "{source}: {error}");
     }
 }

@@ -14,7 +14,11 @@ pub(super) fn to_json(source: &str) -> Result<Value, String> {
 fn convert(node: &Yaml<'_>) -> Result<Value, String> {
     match node {
         Yaml::Value(scalar) => Ok(scalar_value(scalar)),
-        Yaml::Sequence(items) => items.iter().map(convert).collect::<Result<_, _>>().map(Value::Array),
+        Yaml::Sequence(items) => items
+            .iter()
+            .map(convert)
+            .collect::<Result<_, _>>()
+            .map(Value::Array),
         Yaml::Mapping(entries) => {
             let mut map = Map::new();
             for (key, value) in entries {
