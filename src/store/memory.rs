@@ -22,7 +22,8 @@ use super::{StoreError, Swept, TurnKey, TurnStore, Updated};
 /// Bounds of the store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MemoryStoreOptions {
-    /// Turns that a tenant may have at once, ended ones that are still kept included.
+    /// Turns that a tenant may have at once, ended ones that are still kept included. May be passed by a few in a
+    /// hundred for a short time, where all that were looked at so far are busy.
     pub max_turns: usize,
     /// How long turns are kept.
     pub lifetimes: Lifetimes,
@@ -39,6 +40,16 @@ impl Default for MemoryStoreOptions {
 
 /// How many turns one request looks at, at most, to make room for its own.
 pub(super) const LOOKS: usize = 64;
+
+/// A tenant may pass its bound by one part in so many rather than lose a turn that is busy.
+pub(super) const LEEWAY: usize = 32;
+
+/// What one request may do to make room.
+struct Looks {
+    left: usize,
+    /// The bound is passed by as much as it may be.
+    must_find: bool,
+}
 
 /// Turns in a concurrent map.
 #[derive(Debug)]
@@ -127,7 +138,7 @@ impl MemoryStore {
 
     /// Evicts as long as the tenant has more turns than it may: the idlest first (to the second), and none with an
     /// unknown outcome before all others were looked at. Where that takes more looks than one request may have, the
-    /// next one goes on: for so long the tenant has more, at most one turn for every `LOOKS` with an unknown outcome.
+    /// next one goes on where this one stopped; for so long the tenant has more.
     fn make_room(&self, name: &Arc<str>, tenant: &Tenant) -> Vec<Turn> {
         let mut evicted = Vec::new();
         if tenant.turns() <= self.options.max_turns {
@@ -135,7 +146,10 @@ impl MemoryStore {
         }
         let mut queues = tenant.queues();
         let queues = &mut *queues;
-        let mut looks = LOOKS;
+        let mut looks = Looks {
+            left: LOOKS,
+            must_find: tenant.turns() > self.options.max_turns + self.options.max_turns / LEEWAY,
+        };
         while tenant.turns() > self.options.max_turns {
             let spared = Some(&mut queues.unknown);
             let found = self
@@ -156,19 +170,21 @@ impl MemoryStore {
     }
 
     /// Takes the idlest turn of a queue out of queue and map. The queue knows when a turn was due at the last look, so
-    /// those in front are looked at until one of them is due before all that are left; when the looks are used up, the
-    /// idlest that was seen goes. With `spared`, turns with an unknown outcome go there instead.
+    /// those in front are looked at until one of them is due before all that are left. Where the looks are used up
+    /// before, none goes, or if it must be, the idlest that was seen. With `spared`, turns with an unknown outcome go
+    /// there instead.
     fn evict(
         &self,
         name: &Arc<str>,
         queue: &mut Queue,
         mut spared: Option<&mut Queue>,
-        looks: &mut usize,
+        looks: &mut Looks,
     ) -> Option<Turn> {
         let mut seen = BinaryHeap::new();
         let evicted = loop {
             if let Some(Reverse((due, turn_id))) = seen.pop() {
-                if *looks == 0 || queue.has_none_before(due) {
+                let is_last = looks.left == 0 && looks.must_find;
+                if is_last || queue.has_none_before(due) {
                     let spare = spared.is_some();
                     match self
                         .remove_unless(name, &turn_id, |turn| spare && turn.has_unknown_outcome())
@@ -182,13 +198,13 @@ impl MemoryStore {
                 }
                 seen.push(Reverse((due, turn_id)));
             }
-            if *looks == 0 {
+            if looks.left == 0 {
                 break None;
             }
             let Some(turn_id) = queue.pop() else {
                 break None;
             };
-            *looks -= 1;
+            looks.left -= 1;
             #[cfg(test)]
             self.looks.fetch_add(1, Ordering::Relaxed);
             let Some(turn) = self.turns.get(&key(name, &turn_id)) else {

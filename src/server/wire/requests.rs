@@ -243,7 +243,9 @@ fn failure(faults: &mut Faults, wire: Option<proto::Failure>) -> Failure {
         (status, _) => {
             faults.add(
                 "failure.http_status",
-                format!("is {status}; HTTP statuses are 100 to 999, and 0 says that there was none"),
+                format!(
+                    "is {status}; HTTP statuses are 100 to 999, and 0 says that there was none"
+                ),
             );
             None
         }

@@ -1,5 +1,6 @@
 //! Requests to a turn, without an oracle: the classification is given.
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use crate::causes::classify_cause;
@@ -49,10 +50,20 @@ pub(super) fn ask(operation: &str, tool: &str) -> Call {
 
 /// One more operation of the tool succeeds; gives the calls of the turn.
 pub(super) fn succeed(turn: &mut Turn, moment: &Moment<'_>, tool: &str) -> u64 {
-    let calls = turn.view(moment).budgets.turn_calls.used;
-    let tool = Tool::of(moment.policy, tool.into(), Origin::Tool);
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    let operation = format!("step-{}", NEXT.fetch_add(1, Ordering::Relaxed));
+    report(turn, moment, &ask(&operation, tool))
+}
+
+/// Says again what was said before, so that the turn is active and does not grow.
+pub(super) fn touch(turn: &mut Turn, moment: &Moment<'_>) {
+    report(turn, moment, &ask("again", "read"));
+}
+
+fn report(turn: &mut Turn, moment: &Moment<'_>, call: &Call) -> u64 {
+    let tool = Tool::of(moment.policy, call.tool.clone(), Origin::Tool);
     let report = SuccessReport {
-        call: ask(&format!("step-{calls}"), &tool.name),
+        call: call.clone(),
         elapsed: None,
         tokens_spent: 0,
         result: None,

@@ -3,7 +3,7 @@
 use std::sync::atomic::Ordering;
 
 use super::super::MemoryStore;
-use super::super::memory::LOOKS;
+use super::super::memory::{LEEWAY, LOOKS};
 use super::*;
 
 #[test]
@@ -26,8 +26,8 @@ fn making_room_never_looks_at_more_than_it_may() {
     assert_eq!(store.looks.load(Ordering::Relaxed), 0);
     for number in 0..200 {
         let turn = key("acme", &format!("new{number}"));
-        let evicted = update(&store, &turn, later, |_| ()).evicted;
-        assert_eq!(evicted.len(), 1);
+        update(&store, &turn, later, |_| ());
+        assert!(store.len() <= TURNS + TURNS / LEEWAY);
         let looks = store.looks.swap(0, Ordering::Relaxed);
         assert!(looks <= LOOKS, "{looks}");
     }

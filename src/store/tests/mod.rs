@@ -66,6 +66,7 @@ mod suites {
         the_bound_holds_within_the_tenant,
         the_idlest_goes_first,
         the_busiest_stay_whenever_they_were_opened,
+        busy_turns_have_a_bound_too,
         an_unknown_outcome_goes_last,
         a_settled_outcome_protects_nobody,
         the_bound_holds_under_concurrency,
