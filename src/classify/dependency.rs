@@ -3,9 +3,12 @@
 //! One dead back end speaks in several wordings; what they share is its address. A name counts only where the wording
 //! says that *this* is what could not be reached: links to documentation and the caller's own address are not it.
 
+use std::sync::LazyLock;
+
 use crate::domain::{Family, Kind};
 
-use super::text::{find_ignoring_case, is_word};
+use super::leads::{Found, Leads};
+use super::text::is_word;
 
 /// Longest name, in bytes.
 const LIMIT: usize = 200;
@@ -46,12 +49,18 @@ enum Shape {
     Name,
     /// A socket's path.
     Path,
+    /// urllib3's pool.
+    Pool,
+    /// undici's socket.
+    Remote,
 }
 
-use Shape::{Address, FullAddress, Name, Path};
+use Shape::{Address, FullAddress, Name, Path, Pool, Remote};
 
 /// Wordings, the most precise first.
 const LEADS: &[(&str, Shape)] = &[
+    ("(host='", Pool),
+    ("remoteaddress", Remote),
     ("socketremoteaddress", Address),
     ("<nil>->", Address),
     ("dial tcp: lookup ", Address),
@@ -172,25 +181,33 @@ const TRAILS: &[&str] = &[
     " did not reply",
 ];
 
+static FOUND: LazyLock<Leads> = LazyLock::new(|| {
+    let leads = LEADS.iter().map(|(lead, _)| *lead);
+    Leads::new(leads.chain(TRAILS.iter().copied()))
+});
+
 /// The dependency, lower-cased where it is an address.
 pub(super) fn read(text: &str, kind: Kind) -> Option<String> {
     if !speaks_of_dependencies(kind) {
         return None;
     }
-    let bytes = text.as_bytes();
-    pool(text)
-        .or_else(|| remote_address(text))
-        .or_else(|| {
-            LEADS
-                .iter()
-                .filter(|(_, shape)| {
-                    *shape == Name
-                        || kind.family().is_about_a_dependency()
-                        || kind == Kind::Misconfigured
-                })
-                .find_map(|(lead, shape)| after_lead(text, bytes, lead, *shape))
-        })
-        .or_else(|| subject(text, kind))
+    let may_be_address = kind.family().is_about_a_dependency() || kind == Kind::Misconfigured;
+    let mut best: Option<(usize, String)> = None;
+    for found in FOUND.find(text) {
+        // The list is in order of precision; what comes later in it cannot win any more.
+        if best.as_ref().is_some_and(|(lead, _)| *lead <= found.lead) {
+            continue;
+        }
+        let value = match LEADS.get(found.lead) {
+            Some((_, shape)) if *shape == Name || may_be_address => after_lead(text, found, *shape),
+            Some(_) => None,
+            None => subject(text, found, kind),
+        };
+        if let Some(value) = value {
+            best = Some((found.lead, value));
+        }
+    }
+    best.map(|(_, value)| value)
         .or_else(|| refused_address(text, kind))
 }
 
@@ -202,9 +219,7 @@ fn speaks_of_dependencies(kind: Kind) -> bool {
 }
 
 /// urllib3: `HTTPSConnectionPool(host='x', port=443)`.
-fn pool(text: &str) -> Option<String> {
-    let at = text.find("(host='")?;
-    let rest = text.get(at + "(host='".len()..)?;
+fn pool(rest: &str) -> Option<String> {
     let (host, rest) = rest.split_once('\'')?;
     let port = rest
         .trim_start_matches([',', ' '])
@@ -214,12 +229,8 @@ fn pool(text: &str) -> Option<String> {
 }
 
 /// undici: `remoteAddress: '127.0.0.1', remotePort: 3000`.
-fn remote_address(text: &str) -> Option<String> {
-    let at = text.find("remoteAddress")?;
-    let rest = text
-        .get(at + "remoteAddress".len()..)?
-        .trim_start_matches([':', ' ', '\'']);
-    let (host, rest) = rest.split_once('\'')?;
+fn remote_address(rest: &str) -> Option<String> {
+    let (host, rest) = rest.trim_start_matches([':', ' ', '\'']).split_once('\'')?;
     let port = rest
         .split_once("remotePort")
         .map(|(_, port)| digits(port.trim_start_matches([':', ' ', '\''])));
@@ -240,34 +251,24 @@ fn join(host: &str, port: &str) -> String {
     }
 }
 
-fn after_lead(text: &str, bytes: &[u8], lead: &str, shape: Shape) -> Option<String> {
-    let mut at = 0;
-    while let Some(found) = bytes
-        .get(at..)
-        .and_then(|rest| find_ignoring_case(rest, lead.as_bytes()))
-    {
-        let start = at + found;
-        at = start + lead.len();
-        let inside = start
-            .checked_sub(1)
-            .and_then(|i| bytes.get(i))
-            .copied()
-            .is_some_and(is_word)
-            && bytes.get(start).copied().is_some_and(is_word);
-        let Some(rest) = text.get(at..).filter(|_| !inside) else {
-            continue;
-        };
-        let value = match shape {
-            Address => address(rest, false),
-            FullAddress => address(rest, true),
-            Name => name(rest),
-            Path => path(rest),
-        };
-        if value.is_some() {
-            return value;
-        }
+fn after_lead(text: &str, found: Found, shape: Shape) -> Option<String> {
+    let bytes = text.as_bytes();
+    let inside = found
+        .start
+        .checked_sub(1)
+        .and_then(|i| bytes.get(i))
+        .copied()
+        .is_some_and(is_word)
+        && bytes.get(found.start).copied().is_some_and(is_word);
+    let rest = text.get(found.end..).filter(|_| !inside)?;
+    match shape {
+        Pool => pool(rest),
+        Remote => remote_address(rest),
+        Address => address(rest, false),
+        FullAddress => address(rest, true),
+        Name => name(rest),
+        Path => path(rest),
     }
-    None
 }
 
 /// A host, `host:port`, `host (ip), port n`, `host port n`, or a URL's authority.
@@ -413,26 +414,23 @@ fn path(rest: &str) -> Option<String> {
 }
 
 /// `Request to Figma timed out`, `Unity session not available`: a name with a capital right before the verb.
-fn subject(text: &str, kind: Kind) -> Option<String> {
+fn subject(text: &str, found: Found, kind: Kind) -> Option<String> {
     if kind.family() != Family::Outage {
         return None;
     }
-    let lowered = text.as_bytes();
-    TRAILS.iter().find_map(|trail| {
-        let at = find_ignoring_case(lowered, trail.as_bytes())?;
-        let before = text.get(..at)?;
-        let line = before.rsplit(['\n', '.', ':', ';', '\'']).next()?;
-        let mut words = line.split(' ').filter(|word| !word.is_empty()).rev();
-        let name = words.next()?;
-        let previous = words.next();
-        let led = matches!(previous, Some("to" | "from" | "service" | "by"));
-        let first_word_alone = previous.is_none() && *trail == " session not available";
-        let proper = name.bytes().next().is_some_and(|b| b.is_ascii_uppercase())
-            && name.bytes().all(|b| is_word(b) || b == b'-')
-            && name.len() >= 3
-            && !COMMON.iter().any(|word| word.eq_ignore_ascii_case(name));
-        ((led || first_word_alone) && proper).then(|| name.to_owned())
-    })
+    let before = text.get(..found.start)?;
+    let line = before.rsplit(['\n', '.', ':', ';', '\'']).next()?;
+    let mut words = line.split(' ').filter(|word| !word.is_empty()).rev();
+    let name = words.next()?;
+    let previous = words.next();
+    let led = matches!(previous, Some("to" | "from" | "service" | "by"));
+    let first_word_alone =
+        previous.is_none() && text.get(found.start..found.end) == Some(" session not available");
+    let proper = name.bytes().next().is_some_and(|b| b.is_ascii_uppercase())
+        && name.bytes().all(|b| is_word(b) || b == b'-')
+        && name.len() >= 3
+        && !COMMON.iter().any(|word| word.eq_ignore_ascii_case(name));
+    ((led || first_word_alone) && proper).then(|| name.to_owned())
 }
 
 /// Capitalised words that name nothing.

@@ -5,8 +5,15 @@ use super::*;
 fn explain_corpus() {
     let classifier = Classifier::new(&[]).unwrap();
     let mut out = String::new();
-    for file in ["llm", "infra", "tools", "traces"] {
-        let text = std::fs::read_to_string(format!("tests/corpus/{file}.jsonl")).unwrap();
+    for file in [
+        "tests/corpus/llm.jsonl",
+        "tests/corpus/infra.jsonl",
+        "tests/corpus/tools.jsonl",
+        "tests/corpus/traces.jsonl",
+        "/tmp/cl/own.jsonl",
+        "/tmp/cl/traces.jsonl",
+    ] {
+        let text = std::fs::read_to_string(file).unwrap();
         for line in text.lines().filter(|l| !l.trim().is_empty()) {
             let case: serde_json::Value = serde_json::from_str(line).unwrap();
             let f = &case["failure"];

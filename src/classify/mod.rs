@@ -19,6 +19,7 @@ mod anchors;
 mod book;
 mod dependency;
 mod fingerprint;
+mod leads;
 mod operator;
 mod pattern;
 mod reference;

@@ -3,8 +3,10 @@
 //! Units: everything becomes a `Duration`. What is negative, past or longer than [`LONGEST`] is dropped, because a wrong
 //! clock or a wrong unit is likelier than a day's wait; a stated 0 is a wait of zero.
 
+use std::sync::LazyLock;
 use std::time::{Duration, SystemTime};
 
+use super::leads::{Found, Leads};
 use super::text::{find_ignoring_case, is_word};
 use crate::domain::{Failure, Kind, Timestamp};
 
@@ -178,7 +180,16 @@ const LEADS: &[(&str, f64)] = &[
     ("backoff for", 1.0),
     ("back off for", 1.0),
     ("cooldown of", 1.0),
+    ("resets at", DATE),
+    ("reset at", DATE),
+    ("try again at", DATE),
+    ("retry at", DATE),
+    ("available at", DATE),
+    ("resets on", DATE),
 ];
+
+/// Instead of a unit: a date follows.
+const DATE: f64 = f64::NAN;
 
 /// Leads that are followed by prose as often as by a wait: there a bare number is none.
 const VAGUE: &[&str] = &[
@@ -189,79 +200,77 @@ const VAGUE: &[&str] = &[
     "reset in",
 ];
 
-fn from_text(text: &str, now: Timestamp) -> Option<Duration> {
-    let bytes = text.as_bytes();
-    // All leads hold one of these; most texts hold none.
-    let hinted = ["tr", "wait", "avail", "reset", "_time", "back", "cooldown"]
-        .iter()
-        .any(|hint| find_ignoring_case(bytes, hint.as_bytes()).is_some());
-    if !hinted {
-        return None;
-    }
-    LEADS
-        .iter()
-        .filter_map(|(lead, unit)| after_lead(bytes, lead, *unit))
-        .max_by_key(|(len, _)| *len)
-        .map(|(_, wait)| wait)
-        .or_else(|| dated(text, now))
-}
+static FOUND: LazyLock<Leads> = LazyLock::new(|| Leads::new(LEADS.iter().map(|(lead, _)| *lead)));
 
-/// The wait after `lead`, with the length of the lead: the longest lead is the most precise.
-fn after_lead(bytes: &[u8], lead: &str, unit: f64) -> Option<(usize, Duration)> {
-    let mut at = 0;
-    while let Some(found) = bytes
-        .get(at..)
-        .and_then(|rest| find_ignoring_case(rest, lead.as_bytes()))
-    {
-        let start = at + found;
-        at = start + lead.len();
-        let inside_word = start
-            .checked_sub(1)
-            .and_then(|i| bytes.get(i))
-            .copied()
-            .is_some_and(is_word)
-            || bytes.get(at).copied().is_some_and(is_word);
-        if inside_word {
+fn from_text(text: &str, now: Timestamp) -> Option<Duration> {
+    let mut best: Option<(usize, Duration)> = None;
+    let mut dated = None;
+    for found in FOUND.find(text) {
+        let Some((lead, unit)) = LEADS.get(found.lead) else {
+            continue;
+        };
+        // The longest lead is the most precise one.
+        if best.is_some_and(|(len, _)| len >= lead.len()) {
             continue;
         }
-        let rest = bytes.get(at..)?;
-        let skipped = rest
-            .iter()
-            .take(6)
-            .take_while(|b| matches!(b, b' ' | b'\'' | b':' | b'=' | b'(' | b'~' | b'['))
-            .count();
-        let mut value = rest.get(skipped..)?;
-        for filler in [
-            "about ",
-            "approximately ",
-            "at least ",
-            "another ",
-            "the next ",
-            "seconds': ",
-            "seconds:",
-        ] {
-            if value
-                .get(..filler.len())
-                .is_some_and(|head| head.eq_ignore_ascii_case(filler.as_bytes()))
-            {
-                value = value.get(filler.len()..)?;
-            }
-        }
-        if let Some((wait, _)) = duration(value) {
-            return Some((lead.len(), wait));
-        }
-        if !VAGUE.contains(&lead)
-            && let Some(wait) = bare_number(value).and_then(|number| from_seconds(number * unit))
-        {
-            return Some((lead.len(), wait));
-        }
-        // RetryInfo as protobuf text: `retry_delay { seconds: 34 }`.
-        if let Some(wait) = protobuf_seconds(value) {
-            return Some((lead.len(), wait));
+        if unit.is_nan() {
+            dated = dated.or_else(|| text.get(found.end..).and_then(|rest| date(rest, now)));
+        } else if let Some(wait) = after_lead(text.as_bytes(), found, lead, *unit) {
+            best = Some((lead.len(), wait));
         }
     }
-    None
+    best.map(|(_, wait)| wait).or(dated)
 }
+
+/// The wait that stands after a lead.
+fn after_lead(bytes: &[u8], found: Found, lead: &str, unit: f64) -> Option<Duration> {
+    let inside_word = found
+        .start
+        .checked_sub(1)
+        .and_then(|i| bytes.get(i))
+        .copied()
+        .is_some_and(is_word)
+        || bytes.get(found.end).copied().is_some_and(is_word);
+    if inside_word {
+        return None;
+    }
+    let rest = bytes.get(found.end..)?;
+    let skipped = rest
+        .iter()
+        .take(6)
+        .take_while(|b| matches!(b, b' ' | b'\'' | b':' | b'=' | b'(' | b'~' | b'['))
+        .count();
+    let mut value = rest.get(skipped..)?;
+    for filler in FILLERS {
+        if value
+            .get(..filler.len())
+            .is_some_and(|head| head.eq_ignore_ascii_case(filler.as_bytes()))
+        {
+            value = value.get(filler.len()..)?;
+        }
+    }
+    if let Some((wait, _)) = duration(value) {
+        return Some(wait);
+    }
+    if !VAGUE.contains(&lead)
+        && let Some(wait) = bare_number(value).and_then(|number| from_seconds(number * unit))
+    {
+        return Some(wait);
+    }
+    // RetryInfo as protobuf text: `retry_delay { seconds: 34 }`.
+    protobuf_seconds(value)
+}
+
+/// Words that may stand between a lead and its wait.
+const FILLERS: &[&str] = &[
+    "about ",
+    "approximately ",
+    "at least ",
+    "another ",
+    "the next ",
+    "seconds': ",
+    "seconds:",
+];
 
 fn protobuf_seconds(value: &[u8]) -> Option<Duration> {
     let head = value.get(..value.len().min(40))?;
@@ -388,30 +397,15 @@ fn quantity(value: &[u8]) -> Option<(f64, usize)> {
     Some((number * seconds, len + gap + name.len()))
 }
 
-/// `resets at 2026-05-15T15:00:00Z`, `try again at …`.
-fn dated(text: &str, now: Timestamp) -> Option<Duration> {
-    let bytes = text.as_bytes();
-    [
-        "resets at ",
-        "reset at ",
-        "try again at ",
-        "retry after ",
-        "available at ",
-        "resets on ",
-    ]
-    .iter()
-    .find_map(|lead| {
-        let at = find_ignoring_case(bytes, lead.as_bytes())? + lead.len();
-        let rest = text.get(at..)?.trim_start_matches('\'');
-        let len = rest
-            .bytes()
-            .take_while(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b':' | b'.'))
-            .count();
-        until(
-            humantime::parse_rfc3339(rest.get(..len)?.trim_end_matches('.')).ok()?,
-            now,
-        )
-    })
+/// `resets at 2026-05-15T15:00:00Z`, `try again at …`: what follows the lead.
+fn date(rest: &str, now: Timestamp) -> Option<Duration> {
+    let rest = rest.trim_start_matches([' ', '\'', ':']);
+    let len = rest
+        .bytes()
+        .take_while(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b':' | b'.'))
+        .count();
+    let stamp = rest.get(..len)?.trim_end_matches(['.', ':']);
+    until(humantime::parse_rfc3339(stamp).ok()?, now)
 }
 
 #[cfg(test)]

@@ -59,6 +59,11 @@ pub(super) fn weigh(
     scale.best.and_then(|best| scale.finding(best, failure))
 }
 
+/// Up to this many bytes a text is taken to be one message.
+const SHORT: usize = 600;
+/// From this many bytes on a text is taken to hold more than its message.
+const LONG: usize = 1_500;
+
 const CODE: u8 = 3;
 const EXCEPTION: u8 = 2;
 const TEXT: u8 = 1;
@@ -182,6 +187,9 @@ impl Scale<'_> {
             let evidence = Evidence::Span(hit.start, hit.end);
             match hit.used {
                 Use::Phrase { rule, phrase } => {
+                    if !self.may_speak_here(rule, hit.start) {
+                        continue;
+                    }
                     let weight = self
                         .book
                         .phrases
@@ -212,6 +220,17 @@ impl Scale<'_> {
                 }
                 Use::Mark { .. } => {}
             }
+        }
+    }
+
+    /// In a long text (a traceback, a log, a page) common words stand for anything: only what it starts and ends with
+    /// is about the failure. The faintest ones need a text that is hardly more than its message.
+    fn may_speak_here(&self, rule: u32, position: usize) -> bool {
+        let len = self.scratch.text.len();
+        match self.book.rules.get(rule as usize).map(|rule| rule.strength) {
+            Some(Strength::Faint) => len <= SHORT,
+            Some(Strength::Generic) => len <= LONG || position < SHORT || position + SHORT >= len,
+            _ => true,
         }
     }
 

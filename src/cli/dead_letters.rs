@@ -7,6 +7,7 @@ use clap::Subcommand;
 
 use super::CliError;
 use crate::domain::DeadLetter;
+use crate::letters;
 
 /// Look at parked stops.
 #[derive(Debug, Subcommand)]
@@ -46,21 +47,14 @@ pub(super) fn run(command: DeadLettersCommand, out: &mut impl Write) -> Result<(
             .map_err(|error| CliError::Failed(format!("dead letter `{id}`: {error}")))?;
         writeln!(out, "{json}")?;
     } else {
-        write!(out, "{}", text_of(&letter)?)?;
+        write!(out, "{}", letters::render_letter(&letter))?;
     }
     Ok(())
 }
 
 /// The stored letter, absent where the tenant has none of this id.
-fn find(_data_dir: &Path, _tenant: &str, _id: &str) -> Result<Option<DeadLetter>, CliError> {
-    Err(CliError::Failed(
-        "the dead-letter store is not part of this build".to_owned(),
-    ))
-}
-
-/// The letter for people.
-fn text_of(_letter: &DeadLetter) -> Result<String, CliError> {
-    Err(CliError::Failed(
-        "the dead-letter text is not part of this build".to_owned(),
-    ))
+fn find(data_dir: &Path, tenant: &str, id: &str) -> Result<Option<DeadLetter>, CliError> {
+    letters::read_only(data_dir)
+        .and_then(|reader| reader.get(tenant, id))
+        .map_err(|error| CliError::Failed(error.to_string()))
 }

@@ -9,7 +9,10 @@ use clap::Args;
 use super::failure_flags::{FailureFlags, StepFlags};
 use super::record::{self, Record, reading_as_json};
 use super::{CliError, output};
+use crate::classify::Context;
 use crate::domain::{Failure, Origin, Reading};
+use crate::policy::Policy;
+use crate::server::classifier;
 
 const AFTER_HELP: &str = "\
 Examples:
@@ -151,10 +154,27 @@ fn print(failure: &Failure, reading: &Reading, out: &mut impl Write) -> Result<(
 }
 
 /// The classifier, with the operator's rules of a policy file where one is named.
-fn reader(_policy: Option<&Path>) -> Result<Reader, CliError> {
-    Err(CliError::Failed(
-        "the classifier is not part of this build".to_owned(),
-    ))
+fn reader(file: Option<&Path>) -> Result<Reader, CliError> {
+    let policy = match file {
+        None => Policy::builtin(),
+        Some(file) => {
+            let place = file.display();
+            let text = std::fs::read_to_string(file)
+                .map_err(|error| CliError::BadInput(format!("{place} cannot be read: {error}")))?;
+            Policy::parse(&text)
+                .map_err(|faults| CliError::BadInput(format!("{place}\n{faults}")))?
+        }
+    };
+    let classifier = classifier(&policy).map_err(CliError::BadInput)?;
+    Ok(Box::new(move |failure, tool, origin| {
+        let context = Context {
+            tool,
+            origin,
+            tries: 1,
+            received_at: std::time::SystemTime::now().into(),
+        };
+        classifier.read(failure, &context)
+    }))
 }
 
 #[cfg(test)]

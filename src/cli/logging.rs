@@ -5,18 +5,7 @@ use std::io::IsTerminal as _;
 use tracing_subscriber::EnvFilter;
 
 use super::CliError;
-
-/// How logs look.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum LogFormat {
-    /// Text on a terminal, else JSON.
-    #[default]
-    Auto,
-    /// For people.
-    Text,
-    /// For machines: one object a line, the fields of the event at its top.
-    Json,
-}
+use crate::settings::LogFormat;
 
 /// Starts logging; `level` is a filter such as `info` or `backstop=debug,h2=warn`, and `RUST_LOG` outranks it.
 ///
@@ -37,7 +26,7 @@ pub(super) fn start(format: LogFormat, level: &str) -> Result<(), CliError> {
         .with_writer(std::io::stderr);
     let is_text = match format {
         LogFormat::Auto => std::io::stderr().is_terminal(),
-        LogFormat::Text => true,
+        LogFormat::Pretty => true,
         LogFormat::Json => false,
     };
     let started = if is_text {

@@ -22,7 +22,6 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 
 pub use error::CliError;
-pub use logging::LogFormat;
 pub use serve::ServeFlags;
 
 const AFTER_HELP: &str = "\

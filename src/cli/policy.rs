@@ -5,7 +5,9 @@ use std::path::{Path, PathBuf};
 
 use clap::Subcommand;
 
-use super::CliError;
+use super::{CliError, output};
+use crate::policy::Policy;
+use crate::server::classifier;
 
 /// Work on policy documents.
 #[derive(Debug, Subcommand)]
@@ -29,8 +31,21 @@ pub(super) fn run(command: PolicyCommand, out: &mut impl Write) -> Result<(), Cl
 }
 
 /// What an accepted document amounts to, in a few words; the error names every fault, one a line.
-fn check(_file: &Path, _text: &str) -> Result<String, CliError> {
-    Err(CliError::Failed(
-        "the policy reader is not part of this build".to_owned(),
+fn check(file: &Path, text: &str) -> Result<String, CliError> {
+    let (policy, warnings) = Policy::parse_with_warnings(text)
+        .map_err(|faults| CliError::BadInput(format!("{}\n{faults}", file.display())))?;
+    classifier(&policy)
+        .map_err(|problem| CliError::BadInput(format!("{}: rules: {problem}", file.display())))?;
+    for warning in warnings {
+        output::complain(&format_args!("{}: warning: {warning}", file.display()));
+    }
+    Ok(format!(
+        "accepted; mode {}, profile {}, {} tools, {} dependencies, {} groups, {} rules",
+        policy.mode,
+        policy.profile,
+        policy.tools.len(),
+        policy.dependencies.len(),
+        policy.groups.len(),
+        policy.rules.len()
     ))
 }

@@ -1,15 +1,18 @@
 //! `serve`: the oracle.
 
 use std::io::Write;
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use clap::Args;
 
-use super::{CliError, LogFormat, logging};
-use crate::metrics::Metrics;
-use crate::oracle::Oracle;
-use crate::server::{PolicyDesk, ServeError, ServeOptions, routes, start, stop_signal};
+use super::{CliError, logging};
+use crate::oracle::Sources;
+use crate::server::{
+    AssembleError, Assembly, ServeError, ServeOptions, assemble, routes, start, stop_signal,
+};
+use crate::settings::{Flags, Settings};
 
 const AFTER_HELP: &str = "\
 Examples:
@@ -30,10 +33,10 @@ pub struct ServeFlags {
     pub config: Option<PathBuf>,
     /// gRPC address, 127.0.0.1:50051 unless set; port 0 takes a free one
     #[arg(long, value_name = "ADDR")]
-    pub listen: Option<String>,
+    pub listen: Option<SocketAddr>,
     /// Address of /metrics, /healthz and /readyz, 127.0.0.1:9464 unless set; port 0 takes a free one
     #[arg(long, value_name = "ADDR")]
-    pub http_listen: Option<String>,
+    pub http_listen: Option<SocketAddr>,
     /// Policy file, YAML; the built-in policy unless set
     #[arg(long, value_name = "FILE")]
     pub policy: Option<PathBuf>,
@@ -48,43 +51,70 @@ pub struct ServeFlags {
     pub print_settings: bool,
 }
 
-/// What the flags, files and environment come to.
-struct Prepared {
-    /// All settings for printing, secrets masked.
-    printed: String,
-    log_format: LogFormat,
-    log_level: String,
-    options: ServeOptions,
-}
-
-/// Everything that a server serves.
-struct Assembly {
-    oracle: Arc<Oracle>,
-    desk: Arc<dyn PolicyDesk>,
-    metrics: Metrics,
-}
-
 /// Runs the command until the program is asked to stop.
 pub(super) async fn run(flags: &ServeFlags, out: &mut impl Write) -> Result<(), CliError> {
-    let prepared = prepare(flags)?;
+    let settings = Settings::load(&flags.layer(), std::env::vars())
+        .map_err(|error| CliError::BadInput(error.to_string()))?;
     if flags.print_settings {
-        return Ok(write!(out, "{}", prepared.printed)?);
+        return Ok(write!(out, "{settings}")?);
     }
-    logging::start(prepared.log_format, &prepared.log_level)?;
-    let assembly = assemble(flags).await?;
-    serve(&prepared.options, &assembly).await?;
-    close(assembly).await
+    logging::start(settings.log.format, &settings.log.level)?;
+    let assembly = tokio::task::spawn_blocking({
+        let settings = settings.clone();
+        move || assemble(&settings, Sources::system())
+    })
+    .await
+    .map_err(|error| CliError::Failed(error.to_string()))??;
+    let assembly = Arc::new(assembly);
+    serve(&options(&settings), &assembly).await?;
+    assembly.close().await;
+    Ok(())
 }
 
-async fn serve(options: &ServeOptions, assembly: &Assembly) -> Result<(), CliError> {
-    let upkeep = tokio::spawn(assembly.metrics.clone().keep_up());
-    let metrics = assembly.metrics.clone();
-    let routes = routes(&assembly.oracle, Arc::clone(&assembly.desk), options);
-    let running = start(options, routes, Arc::new(move || metrics.render())).await?;
+async fn serve(options: &ServeOptions, assembly: &Arc<Assembly>) -> Result<(), CliError> {
+    let routes = routes(&assembly.oracle, assembly.clone(), options);
+    let scraped = assembly.clone();
+    let running = start(options, routes, Arc::new(move || scraped.scrape())).await?;
+    let tasks = assembly.start_tasks();
     running.ready().await;
     running.run_until(stop_signal()).await?;
-    upkeep.abort();
+    drop(tasks);
     Ok(())
+}
+
+fn options(settings: &Settings) -> ServeOptions {
+    ServeOptions {
+        grpc_addr: settings.server.listen,
+        http_addr: settings.server.http_listen,
+        insecure: settings.server.insecure,
+        drain_timeout: settings.server.drain_timeout,
+        max_message_bytes: settings.server.max_message_bytes,
+    }
+}
+
+impl ServeFlags {
+    /// The flags as the last layer of the settings.
+    fn layer(&self) -> Flags {
+        Flags {
+            config: self.config.clone(),
+            listen: self.listen,
+            http_listen: self.http_listen,
+            policy: self.policy.clone(),
+            data_dir: self.data_dir.clone(),
+            insecure: self.insecure,
+        }
+    }
+}
+
+impl From<AssembleError> for CliError {
+    fn from(error: AssembleError) -> Self {
+        match error {
+            AssembleError::Policy(_) => CliError::BadInput(error.to_string()),
+            AssembleError::Letters(_) | AssembleError::Metrics(_) => {
+                CliError::Failed(error.to_string())
+            }
+        }
+    }
 }
 
 impl From<ServeError> for CliError {
@@ -98,23 +128,4 @@ impl From<ServeError> for CliError {
             | ServeError::Task(_) => CliError::Failed(text),
         }
     }
-}
-
-/// Reads the layered settings.
-fn prepare(_flags: &ServeFlags) -> Result<Prepared, CliError> {
-    Err(CliError::Failed(
-        "the settings are not part of this build".to_owned(),
-    ))
-}
-
-/// Builds the oracle with its stores, policy and metrics.
-async fn assemble(_flags: &ServeFlags) -> Result<Assembly, CliError> {
-    Err(CliError::Failed(
-        "the oracle is not part of this build".to_owned(),
-    ))
-}
-
-/// Lets the stores finish once nothing is served any more.
-async fn close(_assembly: Assembly) -> Result<(), CliError> {
-    Ok(())
 }

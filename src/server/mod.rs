@@ -20,7 +20,7 @@ pub(crate) mod wire;
 #[cfg(test)]
 mod services_tests;
 
-pub use admin_service::{AdminService, PolicyDesk, PolicyFault, PolicyOrigin};
+pub use admin_service::{AdminService, PolicyDesk, PolicyOrigin};
 pub use assemble::{AssembleError, Assembly, assemble, classifier};
 pub use dead_letter_service::DeadLetterService;
 pub use oracle_service::OracleService;

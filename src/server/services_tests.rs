@@ -12,7 +12,9 @@ use super::proto::dead_letter_service_client::DeadLetterServiceClient;
 use super::proto::oracle_service_client::OracleServiceClient;
 use super::*;
 use crate::domain::Timestamp;
-use crate::oracle::Oracle;
+use crate::oracle::{Oracle, Sources};
+use crate::policy::PolicyFault;
+use crate::settings::Settings;
 
 struct Desk;
 
@@ -39,25 +41,30 @@ impl PolicyDesk for Desk {
     }
 }
 
-/// An oracle that nothing here asks.
-fn oracle() -> Arc<Oracle> {
-    Arc::new(Oracle {})
+/// An oracle over a data directory that goes with it.
+fn oracle() -> (Arc<Oracle>, tempfile::TempDir) {
+    let data = tempfile::tempdir().unwrap();
+    let mut settings = Settings::default();
+    settings.data_dir = data.path().to_owned();
+    let assembly = assemble(&settings, Sources::system()).unwrap();
+    (assembly.oracle, data)
 }
 
-async fn connected() -> (Running, Channel) {
+async fn connected() -> (Running, Channel, tempfile::TempDir) {
+    let (oracle, data) = oracle();
     let free = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
     let options = ServeOptions {
         grpc_addr: free,
         http_addr: free,
         ..ServeOptions::default()
     };
-    let routes = routes(&oracle(), Arc::new(Desk), &options);
+    let routes = routes(&oracle, Arc::new(Desk), &options);
     let running = start(&options, routes, Arc::new(String::new))
         .await
         .unwrap();
     let url = format!("http://{}", running.grpc_addr);
     let channel = Endpoint::from_shared(url).unwrap().connect().await.unwrap();
-    (running, channel)
+    (running, channel, data)
 }
 
 fn bad_fields(status: &Status) -> Vec<String> {
@@ -68,7 +75,7 @@ fn bad_fields(status: &Status) -> Vec<String> {
 
 #[tokio::test]
 async fn a_bad_request_names_every_bad_field() {
-    let (_running, channel) = connected().await;
+    let (_running, channel, _data) = connected().await;
     let mut client = OracleServiceClient::new(channel.clone());
     let status = client
         .judge(proto::JudgeRequest::default())
@@ -120,7 +127,7 @@ async fn a_bad_request_names_every_bad_field() {
 
 #[tokio::test]
 async fn large_messages_get_in() {
-    let (_running, channel) = connected().await;
+    let (_running, channel, _data) = connected().await;
     let request = proto::ExplainRequest {
         failure: Some(proto::Failure {
             message: "x".repeat(7 * 1024 * 1024),
@@ -138,7 +145,7 @@ async fn large_messages_get_in() {
 
 #[tokio::test]
 async fn a_policy_is_validated_without_being_taken() {
-    let (_running, channel) = connected().await;
+    let (_running, channel, _data) = connected().await;
     let mut client = AdminServiceClient::new(channel);
     let document = |text: &str| proto::ValidatePolicyRequest {
         document: text.into(),
@@ -169,7 +176,7 @@ async fn a_policy_is_validated_without_being_taken() {
 
 #[tokio::test]
 async fn what_is_not_offered_says_so() {
-    let (_running, channel) = connected().await;
+    let (_running, channel, _data) = connected().await;
     let mut oracle = OracleServiceClient::new(channel.clone());
     let mut letters = DeadLetterServiceClient::new(channel.clone());
     let mut admin = AdminServiceClient::new(channel);

@@ -10,7 +10,6 @@ use crate::policy::{Exploratory, Mode, OnExhausted, Profile};
 use crate::verdict::Stop;
 
 use super::answer::{Answered, Said};
-use super::bounds::MAX_REMEMBERED;
 use super::budgets::{Scope, spent};
 use super::compose::Draft;
 use super::letters;
@@ -119,7 +118,7 @@ impl Turn {
         let passage = if fits {
             self.passage(&gate, &mut operation)
         } else {
-            bound_reached().into()
+            bound_reached(self.reached_bound()).into()
         };
         let mut admission = match passage {
             Passage::Again => self.let_out_again(&gate, &operation),
@@ -130,10 +129,14 @@ impl Turn {
                 });
                 self.let_out(&gate, &mut operation, key)
             }
-            Passage::Denied(denial) => self.deny(&gate, &mut operation, *denial, fits, &mut said),
+            Passage::Denied(denial) => {
+                let denied = self.deny(&gate, &mut operation, *denial, fits, &mut said);
+                operation.note_unseen(number, call.idempotency_key.as_ref());
+                denied
+            }
         };
         if fits {
-            let denial = (!admission.admitted).then(|| Box::new(admission.clone()));
+            let denial = (admission.verdict.is_some()).then(|| Box::new(admission.clone()));
             self.remember_request(Method::Admit, call, number, denial);
             self.put_back(operation);
         }
@@ -159,7 +162,7 @@ impl Turn {
         let denial = self
             .spent_for_all(gate)
             .or_else(|| self.closed_by_cause(gate))
-            .or_else(|| self.call_cap(gate))
+            .or_else(|| self.call_cap(gate, operation))
             .or_else(|| too_deep(gate))
             .or_else(|| further_attempt(gate, operation));
         if let Some(denial) = denial {
@@ -177,16 +180,16 @@ impl Turn {
     /// An attempt that was seen before: let out again, held by somebody else, or over.
     fn known_attempt(&self, gate: &Gate<'_>, operation: &Operation) -> Option<Passage> {
         let harmless = operation.effect == Effect::Idempotent;
+        let is_past = gate.number <= operation.latest();
+        if is_past && operation.succeeded && !harmless {
+            return Some(already_executed(operation).into());
+        }
         let Some(attempt) = operation.attempt(gate.number) else {
             return (gate.number < operation.latest())
                 .then(|| Denial::new(Action::Escalate, Reason::Superseded).into());
         };
         if operation.succeeded {
-            return Some(if harmless {
-                Passage::Again
-            } else {
-                already_executed(operation).into()
-            });
+            return Some(Passage::Again);
         }
         if attempt.judged.is_some() || gate.number < operation.latest() {
             return Some(match further_attempt(gate, operation) {
@@ -207,7 +210,7 @@ impl Turn {
     /// What is spent of the turn.
     fn spent_for_all(&self, gate: &Gate<'_>) -> Option<Denial> {
         if self.is_full() {
-            return Some(bound_reached());
+            return Some(bound_reached(self.reached_bound()));
         }
         let spent = self.spent_turn(gate.moment)?;
         let then = gate.moment.policy.budgets.turn_on_exhausted;
@@ -263,13 +266,15 @@ impl Turn {
         has_a_dependency && self.tool(&tool.name).last_success < since
     }
 
-    fn call_cap(&self, gate: &Gate<'_>) -> Option<Denial> {
-        let spent = self.spent_tool_calls(gate.moment, gate.tool)?;
-        Some(Denial::of(Stop {
-            action: Action::Escalate,
-            reason: Reason::CallCapReached,
-            spent: Some(spent),
-        }))
+    fn call_cap(&self, gate: &Gate<'_>, operation: &Operation) -> Option<Denial> {
+        let scope = Scope {
+            tool: gate.tool,
+            operation,
+            cause: None,
+        };
+        let (spent, then) = self.spent_tool_calls(gate.moment, &scope)?;
+        let stop = Stop::exhausted(Reason::CallCapReached, spent, then);
+        Some(Denial::of(stop))
     }
 
     /// The same effect under a new operation: gives the key to carry, or the denial.
@@ -291,14 +296,26 @@ impl Turn {
                 continue;
             }
             if other.executed {
+                if gate.tool.is_repeatable() {
+                    continue;
+                }
                 return Err(already_executed(other));
             }
             if *number <= other.settled_through || !self.still_matters(gate.tool, other, *number) {
                 continue;
             }
             let now = gate.moment.now;
-            if effect == Effect::Keyed && !other.counts_as_unsafe(now, gate.tool.key_ttl()) {
-                key = Some(other.key());
+            let its_key = other.key();
+            // One effect under two keys is two effects.
+            let other_key = key
+                .as_ref()
+                .or(gate.request.call.idempotency_key.as_ref())
+                .or(operation.key_that_may_have_executed());
+            if effect == Effect::Keyed
+                && !other.counts_as_unsafe(now, gate.tool.key_ttl())
+                && other_key.is_none_or(|key| *key == its_key)
+            {
+                key = Some(its_key);
             } else {
                 return Err(Denial::new(Action::Escalate, Reason::DuplicateOfUnknown));
             }
@@ -310,7 +327,8 @@ impl Turn {
             .and_then(|id| self.operations.get(id));
         match done {
             Some(other)
-                if other.effect.max(operation.effect).is_declared_harmful()
+                if (other.effect.is_declared_harmful()
+                    || operation.effect.is_declared_harmful())
                     && !gate.tool.is_repeatable() =>
             {
                 Err(already_executed(other))
@@ -360,6 +378,13 @@ impl Turn {
         let (lesson, _) = crate::lessons::cut_to_words(&format!(
             "`{missing}` does not exist; find out what does before naming it again."
         ));
+        if let Some(digest) = gate.digest {
+            // From here on the call itself is one that failed: its denials are counted.
+            let refused = Some(lesson.clone());
+            self.memory
+                .remember_failed(digest, self.event, refused, last_success);
+            self.memory.call_mut(digest).failed.as_mut()?.denials = 1;
+        }
         Some(self.deny_repeat(gate, operation, Some(lesson), 1))
     }
 
@@ -482,7 +507,8 @@ impl Turn {
             self.park_by_operation(&stop, operation, said)
         });
         let in_shadow = gate.moment.policy.mode == Mode::Shadow;
-        let mut admission = if in_shadow && fits && reason != Reason::TurnEnded {
+        let counts = in_shadow && fits && !self.is_full() && reason != Reason::TurnEnded;
+        let mut admission = if counts {
             self.let_out(gate, operation, None)
         } else {
             let mut admission = self.admission(gate, operation);
@@ -519,13 +545,7 @@ impl Turn {
 }
 
 /// The turn may not grow any further.
-fn bound_reached() -> Denial {
-    let bound = u64::try_from(MAX_REMEMBERED).unwrap_or(u64::MAX);
-    let spent = SpentBudget {
-        name: SpentBudgetName::TurnRememberedCalls,
-        used: bound,
-        limit: bound,
-    };
+fn bound_reached(spent: SpentBudget) -> Denial {
     // At a bound the turn fails loud whatever the policy says of spent budgets: it can no longer remember.
     Denial::of(Stop::exhausted(
         Reason::TurnBudgetExhausted,
@@ -565,8 +585,9 @@ fn further_attempt(gate: &Gate<'_>, operation: &Operation) -> Option<Denial> {
     }
     let named_key = gate.request.call.idempotency_key.is_some();
     let unsafe_now = operation.counts_as_unsafe(gate.moment.now, gate.tool.key_ttl())
-        || operation.would_lose_its_key(gate.number, named_key);
-    if unsafe_now && operation.executed {
+        || operation.would_lose_its_key(gate.number, named_key)
+        || operation.would_change_its_key(gate.request.call.idempotency_key.as_ref());
+    if unsafe_now && operation.worst_but_findings() == Execution::Executed {
         return Some(already_executed(operation));
     }
     let stop = operation

@@ -150,7 +150,7 @@ impl Turn {
             .limit_preconditions(&tool.policy, &cause.subject);
         spent(SpentBudgetName::Preconditions, used, limit).or_else(|| {
             spent(
-                SpentBudgetName::Preconditions,
+                SpentBudgetName::TurnPreconditions,
                 self.counters.preconditions,
                 moment.policy.budgets.max_preconditions_total,
             )
@@ -158,12 +158,24 @@ impl Turn {
     }
 
     /// The tool's calls, where they are spent.
-    pub(super) fn spent_tool_calls(&self, moment: &Moment<'_>, tool: &Tool) -> Option<SpentBudget> {
-        spent(
+    pub(super) fn spent_tool_calls(
+        &self,
+        moment: &Moment<'_>,
+        scope: &Scope<'_>,
+    ) -> Option<(SpentBudget, OnExhausted)> {
+        let kind = scope.cause.map_or(Kind::Unknown, |(_, kind)| kind);
+        let entry = &scope.tool.policy;
+        let spent = spent(
             SpentBudgetName::ToolCalls,
-            self.tool(&tool.name).calls,
-            moment.policy.tool_max_calls(&tool.policy),
-        )
+            self.tool(&scope.tool.name).calls,
+            moment.policy.tool_max_calls(entry),
+        )?;
+        Some((
+            spent,
+            moment
+                .policy
+                .on_exhausted_operation(entry, scope.dependency(), kind),
+        ))
     }
 }
 

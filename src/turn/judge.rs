@@ -6,12 +6,11 @@
 use crate::domain::{
     Action, Category, Classification, Execution, JudgeRequest, Judgement, Kind, Origin, Reason,
 };
-use crate::lessons::{self, LessonSource, SpentBudget, SpentBudgetName};
+use crate::lessons::{self, LessonSource};
 use crate::policy::Exploratory;
 use crate::secrets;
 
 use super::answer::{Answered, Said};
-use super::bounds::MAX_REMEMBERED;
 use super::budgets::Scope;
 use super::compose::Draft;
 use super::operation::{Circumstances, Judged, LastWord, Operation};
@@ -173,12 +172,7 @@ impl Turn {
         operation: &mut Operation,
         said: &mut Said,
     ) -> Judgement {
-        let bound = u64::try_from(MAX_REMEMBERED).unwrap_or(u64::MAX);
-        let spent = SpentBudget {
-            name: SpentBudgetName::TurnRememberedCalls,
-            used: bound,
-            limit: bound,
-        };
+        let spent = self.reached_bound();
         let cause = &bench.heard.classification.cause;
         let kind = bench.heard.classification.reading.kind;
         let draft = Draft::stop(Action::FailLoud, Reason::TurnBudgetExhausted)
@@ -380,12 +374,17 @@ impl Turn {
             }
             _ => {}
         }
-        if operation.attempt(number).is_none() {
-            operation.see(
-                number,
-                bench.heard.digest,
-                bench.heard.request.call.idempotency_key.as_ref(),
-            );
+        let named_key = bench.heard.request.call.idempotency_key.as_ref();
+        match operation.attempt(number) {
+            None if self.is_full() => return,
+            None => {
+                operation.see(number, bench.heard.digest, named_key);
+                self.counters.attempts = self.counters.attempts.saturating_add(1);
+            }
+            Some(known) if known.judged.is_none() => {
+                operation.see(number, bench.heard.digest, named_key);
+            }
+            Some(_) => {}
         }
         if let Some(attempt) = operation.attempt_mut(number) {
             attempt.elapsed = bench.heard.request.elapsed.or(attempt.elapsed);
@@ -394,9 +393,17 @@ impl Turn {
                     .worker_id
                     .clone_from(&bench.heard.request.call.worker_id);
             }
-            if attempt.heard.is_none() {
-                attempt.heard = Some(reading.execution);
-                attempt.tokens_spent = bench.heard.request.tokens_spent;
+            // What a text says late does not outweigh what the worker knew for sure.
+            let outranked = !reading.vouched
+                && (attempt.judged.as_ref())
+                    .is_some_and(|judged| judged.classification.reading.vouched);
+            match attempt.heard {
+                None => {
+                    attempt.heard = Some(reading.execution);
+                    attempt.tokens_spent = bench.heard.request.tokens_spent;
+                }
+                Some(_) if outranked => {}
+                Some(known) => attempt.heard = Some(known.max(reading.execution)),
             }
         }
         if let Some(digest) = operation.attempt(number).and_then(|attempt| attempt.input)

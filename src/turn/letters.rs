@@ -8,7 +8,7 @@ use crate::domain::{
     Action, AttemptRecord, Budgets, Classification, DeadLetter, Effect, Execution, LetterStatus,
     Outcome, Reason, SilentRecord, Timestamp, Verdict,
 };
-use crate::lessons::SpentBudget;
+use crate::lessons::{SpentBudget, SpentBudgetName};
 use crate::letters::Parking;
 
 use super::answer::Said;
@@ -123,6 +123,7 @@ impl Turn {
         let cause = stop.classification.map(|read| &read.cause);
         match stop.verdict.reason {
             Reason::TurnBudgetExhausted => Some(name.to_string()),
+            _ if name == SpentBudgetName::TurnPreconditions => Some(name.to_string()),
             Reason::CauseBudgetExhausted | Reason::PreconditionLoop => {
                 cause.map(|cause| format!("{name} {} {}", cause.family, cause.subject))
             }

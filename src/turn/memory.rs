@@ -115,7 +115,7 @@ impl Memory {
     ) {
         let unknown = &mut self.call_mut(digest).unknown;
         match unknown.iter_mut().find(|(known, _)| known == operation) {
-            Some((_, known)) => *known = attempt,
+            Some((_, known)) => *known = attempt.max(*known),
             None => unknown.push((operation.clone(), attempt)),
         }
     }

@@ -192,11 +192,6 @@ impl Operation {
         }
     }
 
-    /// Whether anything was ever asked of it.
-    pub(super) fn is_new(&self) -> bool {
-        self.tool.is_empty()
-    }
-
     pub(super) fn attempt(&self, number: u32) -> Option<&Attempt> {
         self.attempts.iter().rev().find(|a| a.number == number)
     }
@@ -274,6 +269,14 @@ impl Operation {
         true
     }
 
+    /// A first request about a later attempt that was not let out still tells that somebody made the ones before it.
+    pub(super) fn note_unseen(&mut self, number: u32, named_key: Option<&Arc<str>>) {
+        if self.latest() == 0 && number > 1 {
+            self.unseen_through = number - 1;
+            self.key_may_be_lost |= named_key.is_none();
+        }
+    }
+
     /// What an attempt number that was never seen would say of the attempts before it.
     pub(super) fn skips_attempts(&self, number: u32) -> bool {
         number > self.latest().saturating_add(1)
@@ -330,6 +333,17 @@ impl Operation {
     /// Whether seeing this attempt first, without a key, would leave the key of the ones before it in doubt.
     pub(super) fn would_lose_its_key(&self, number: u32, named_key: bool) -> bool {
         self.effect == Effect::Keyed && self.latest() == 0 && number > 1 && !named_key
+    }
+
+    /// Whether an attempt under this key would be the second key of an effect that may have happened.
+    pub(super) fn would_change_its_key(&self, named: Option<&Arc<str>>) -> bool {
+        self.effect == Effect::Keyed
+            && named.is_some_and(|named| self.keys_that_may_have_executed().any(|key| key != named))
+    }
+
+    /// The key of the first attempt that may have executed.
+    pub(super) fn key_that_may_have_executed(&self) -> Option<&Arc<str>> {
+        self.keys_that_may_have_executed().next()
     }
 
     fn went_out_under_several_keys(&self) -> bool {

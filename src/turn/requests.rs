@@ -85,7 +85,10 @@ impl Turn {
         attempt: u32,
         denial: Option<Box<Admission>>,
     ) {
-        if let Some(id) = &call.request_id {
+        // At a bound nothing more is remembered, and the answer is the same without it.
+        if let Some(id) = &call.request_id
+            && !self.is_full()
+        {
             self.requests
                 .entry(id.clone())
                 .or_insert_with(|| RequestMemory {

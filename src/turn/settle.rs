@@ -8,7 +8,7 @@ use crate::lessons::{SpentBudget, SpentBudgetName};
 use crate::verdict::{CaseFacts, Deserved, PaymentFacts, Stop, WaitFacts, deserved, stop_for};
 
 use super::answer::Said;
-use super::budgets::{Scope, spent, spent_operation};
+use super::budgets::{Scope, draws_attempts, spent, spent_operation};
 use super::compose::Draft;
 use super::operation::{Judged, Operation};
 use super::{Moment, Tool, Turn};
@@ -124,7 +124,10 @@ impl Turn {
                 self.counters.retries = self.counters.retries.saturating_add(1);
             }
             Action::Reprompt => {
-                self.counters.reprompts_given = self.counters.reprompts_given.saturating_add(1);
+                // Where a second word leads to a reprompt again, it is the one that was counted.
+                if case.judged.verdict.action != Action::Reprompt {
+                    self.counters.reprompts_given = self.counters.reprompts_given.saturating_add(1);
+                }
                 if draws_reprompt && !case.judged.drew_reprompt {
                     self.counters.reprompts = self.counters.reprompts.saturating_add(1);
                     operation.reprompts = operation.reprompts.saturating_add(1);
@@ -202,10 +205,15 @@ impl Turn {
             preconditions: is_precondition
                 .then(|| self.spent_preconditions(moment, tool, cause))
                 .flatten(),
-            operation: (is_retry || (draws_reprompt && !already_drawn))
-                .then(|| spent_operation(moment, &scope, draws_reprompt))
-                .flatten(),
-            tool_calls: self.spent_tool_calls(moment, tool),
+            operation: (is_retry || draws_attempts(reading.kind))
+                .then(|| spent_operation(moment, &scope, false))
+                .flatten()
+                .or_else(|| {
+                    (draws_reprompt && !already_drawn)
+                        .then(|| spent_operation(moment, &scope, true))
+                        .flatten()
+                }),
+            tool_calls: self.spent_tool_calls(moment, &scope),
             wait: WaitFacts {
                 wait,
                 time_left: case

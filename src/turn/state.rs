@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::causes::Charged;
 use crate::domain::{Call, Cause, Effect, Origin, Outcome, Timestamp, TurnSummary};
+use crate::lessons::{SpentBudget, SpentBudgetName};
 use crate::policy::{Exploratory, Policy, ToolPolicy};
 
 use super::bounds::{MAX_CAUSES, MAX_OPERATIONS, MAX_REMEMBERED};
@@ -260,8 +261,30 @@ impl Turn {
 
     /// Whether a bound is reached at which the turn stops instead of forgetting.
     pub(super) fn is_full(&self) -> bool {
-        self.memory.len() + self.requests.len() + self.counters.attempts >= MAX_REMEMBERED
-            || self.causes.len() >= MAX_CAUSES
+        self.remembered() >= MAX_REMEMBERED || self.causes.len() >= MAX_CAUSES
+    }
+
+    fn remembered(&self) -> usize {
+        self.memory.len() + self.requests.len() + self.counters.attempts
+    }
+
+    /// Which bound is reached, where one is.
+    pub(super) fn reached_bound(&self) -> SpentBudget {
+        let (name, used, limit) = if self.remembered() >= MAX_REMEMBERED {
+            let name = SpentBudgetName::TurnRememberedCalls;
+            (name, self.remembered(), MAX_REMEMBERED)
+        } else if self.causes.len() >= MAX_CAUSES {
+            (SpentBudgetName::TurnCauses, self.causes.len(), MAX_CAUSES)
+        } else {
+            let name = SpentBudgetName::TurnOperations;
+            (name, self.operations.len(), MAX_OPERATIONS)
+        };
+        let number = |count| u64::try_from(count).unwrap_or(u64::MAX);
+        SpentBudget {
+            name,
+            used: number(used),
+            limit: number(limit),
+        }
     }
 
     pub(super) fn tool(&self, name: &str) -> ToolState {
@@ -276,11 +299,13 @@ impl Turn {
     /// worker claims; over the attempts the strictest stands, and a request that says nothing loosens nothing.
     pub(super) fn describe(operation: &mut Operation, tool: &Tool, call: &Call) {
         let said = tool.policy.effect.or(call.effect);
-        let effect = match (said, operation.is_new(), tool.origin) {
+        // What was said of one tool says nothing of another one under the same operation.
+        let is_known = operation.tool == tool.name && operation.origin == tool.origin;
+        let effect = match (said, is_known, tool.origin) {
             (Some(said), _, _) => said,
-            (None, false, _) => operation.effect,
-            (None, true, Origin::Model) => Effect::Idempotent,
-            (None, true, Origin::Tool) => Effect::Unknown,
+            (None, true, _) => operation.effect,
+            (None, false, Origin::Model) => Effect::Idempotent,
+            (None, false, Origin::Tool) => Effect::Unknown,
         };
         operation.effect = operation.effect.max(effect);
         operation.tool = tool.name.clone();

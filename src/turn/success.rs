@@ -83,7 +83,9 @@ impl Turn {
         let last = operation.last_word.filter(|_| operation.stands_failed());
         let is_retry = last.is_some_and(|word| word.action == Action::Retry);
         let digest = digest.or(operation.input_digest.filter(|_| is_retry));
-        if operation.see(number, digest, call.idempotency_key.as_ref()) {
+        // At a bound the success of an attempt that was never seen closes its operation and leaves no more than that.
+        let remembers = operation.attempt(number).is_some() || !self.is_full();
+        if remembers && operation.see(number, digest, call.idempotency_key.as_ref()) {
             self.count_call(&tool.name);
         }
         if let Some(attempt) = operation.attempt_mut(number) {
@@ -96,7 +98,9 @@ impl Turn {
         operation.succeeded_event = self.event;
         self.counters.tokens = self.counters.tokens.saturating_add(report.tokens_spent);
         self.last_success = self.event;
-        self.tool_mut(&tool.name).last_success = self.event;
+        if remembers {
+            self.tool_mut(&tool.name).last_success = self.event;
+        }
         if let Some(digest) = operation.attempt(number).and_then(|attempt| attempt.input) {
             self.memory.call_mut(digest).succeeded = Some(operation.id.clone());
         }

@@ -38,7 +38,7 @@ pub struct PaymentFacts {
     /// The operation's attempts or reprompts, spent.
     pub operation: Option<(SpentBudget, OnExhausted)>,
     /// The tool's calls, spent.
-    pub tool_calls: Option<SpentBudget>,
+    pub tool_calls: Option<(SpentBudget, OnExhausted)>,
     /// What a retry would wait.
     pub wait: WaitFacts,
 }
@@ -109,11 +109,7 @@ fn budgets(facts: &PaymentFacts) -> Option<Stop> {
                 .map(|spent| Stop::escalate(Reason::PreconditionLoop, Some(spent)))
         })
         .or_else(|| exhausted(Reason::OperationBudgetExhausted, facts.operation))
-        .or_else(|| {
-            facts
-                .tool_calls
-                .map(|spent| Stop::escalate(Reason::CallCapReached, Some(spent)))
-        })
+        .or_else(|| exhausted(Reason::CallCapReached, facts.tool_calls))
 }
 
 fn wait(facts: &WaitFacts) -> Option<Stop> {
