@@ -56,9 +56,11 @@ fn trials_of(directory: &Path) -> Result<Vec<Trial>> {
                 .unwrap_or(&file)
                 .with_extension("");
             let name = name.to_string_lossy().into_owned();
+            let awaits = Scenario::read(&file).is_ok_and(|scenario| scenario.awaits.is_some());
             Trial::test(name, move || {
                 run(&file).map_err(|error| Failed::from(format!("{}: {error:#}", file.display())))
             })
+            .with_ignored_flag(awaits)
         })
         .collect())
 }
