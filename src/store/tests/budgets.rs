@@ -263,7 +263,7 @@ pub(super) fn the_same_requests_give_the_same_turn<S: TurnStore>(
         let moment = moment(&policy, now, step as u64);
         let call = ask(&format!("op-{}", step / 3), tool);
         let failed = failed(&policy, call.clone(), kinds[step % kinds.len()]);
-        let mut change = |turn: &mut Turn| {
+        let change = |turn: &mut Turn| {
             let admission = admit(turn, &moment, &call);
             let judged = judge(turn, &moment, &failed);
             (admission, judged)
