@@ -1,5 +1,9 @@
 //! The scenario runner can fail: right stories pass, wrong ones fail with the place, the path and both values, and
 //! files that could never fail are refused. Played against a toy server whose every answer is scripted.
+#![allow(
+    clippy::unwrap_used,
+    reason = "all of this is test code, the toy server included"
+)]
 
 mod scenarios_runner;
 mod support;

@@ -1,4 +1,5 @@
 //! Asks a running oracle what to do about a failed step, and obeys.
+#![allow(clippy::print_stdout, reason = "an example talks to people")]
 
 use backstop::server::proto::oracle_service_client::OracleServiceClient;
 use backstop::server::proto::{Action, Failure, JudgeRequest, Verdict};
