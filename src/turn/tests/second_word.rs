@@ -368,3 +368,36 @@ fn the_effect_of_the_second_request_only_tightens() {
     );
     assert_eq!(word(&again), (Action::FailLoud, Reason::AlreadyExecuted));
 }
+
+#[test]
+fn a_first_word_that_is_delivered_twice_is_no_second_word() {
+    for id in [None, Some("r2")] {
+        let mut world = World::new(POLICY);
+        world.judge(&fail("a", 1, "unsafe", Kind::Timeout));
+        let mut second = fail("a", 2, "unsafe", Kind::Timeout).word(Execution::NotExecuted);
+        second.request_id = id.map(str::to_owned);
+        let first = world.judge(&second);
+        assert_eq!(word(&first), (Action::Escalate, Reason::OutcomeUnknown));
+        let again = world.judge(&second);
+        assert!(again.replayed);
+        assert_eq!(again.verdict, first.verdict);
+        assert!(!world.admit(&ask("a", 3, "unsafe")).admitted);
+        // A request of its own says it anew, after the verdict.
+        let mut news = second.clone();
+        news.request_id = Some("r3".to_owned());
+        assert_eq!(
+            word(&world.judge(&news)),
+            (Action::Retry, Reason::Transient)
+        );
+    }
+    // Where the other attempt has been settled, the same word is enough.
+    let mut world = World::new(POLICY);
+    world.judge(&fail("a", 1, "unsafe", Kind::Timeout));
+    let second = fail("a", 2, "unsafe", Kind::Timeout).word(Execution::NotExecuted);
+    world.judge(&second);
+    world.judge(&fail("a", 1, "unsafe", Kind::Timeout).word(Execution::NotExecuted));
+    assert_eq!(
+        word(&world.judge(&second)),
+        (Action::Retry, Reason::Transient)
+    );
+}
