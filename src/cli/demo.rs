@@ -3,15 +3,11 @@
 use std::io::Write;
 
 use super::CliError;
+use crate::demo;
 
 /// Plays the demo's stories to `out`.
 pub(super) async fn run(out: &mut impl Write) -> Result<(), CliError> {
-    play(out).await
-}
-
-/// The stories, over an oracle in memory.
-async fn play(_out: &mut impl Write) -> Result<(), CliError> {
-    Err(CliError::Failed(
-        "the demo is not part of this build".to_owned(),
-    ))
+    demo::run_in_process(out, demo::look_of_stdout())
+        .await
+        .map_err(|error| CliError::Failed(error.to_string()))
 }

@@ -215,10 +215,6 @@ impl Operation {
         self.attempt(number)?.judged.as_deref()
     }
 
-    pub(super) fn judged_mut(&mut self, number: u32) -> Option<&mut Judged> {
-        self.attempt_mut(number)?.judged.as_deref_mut()
-    }
-
     /// The highest number seen; 0 before the first.
     pub(super) fn latest(&self) -> u32 {
         self.attempts

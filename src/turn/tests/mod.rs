@@ -8,7 +8,6 @@ mod properties;
 mod rows;
 mod second_word;
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use crate::causes::classify_cause;
@@ -373,7 +372,3 @@ tools:
   draw_a: {effect: idempotent, group: canvas}
   draw_b: {effect: idempotent, group: canvas}
 ";
-
-pub(super) fn arc(text: &str) -> Arc<str> {
-    text.into()
-}
