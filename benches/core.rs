@@ -16,9 +16,10 @@ use backstop::classify::{Classifier, Context, fingerprint};
 use backstop::domain::{Call, Failure, JudgeRequest, Origin, Timestamp};
 use backstop::lessons::{LessonSource, rule_made};
 use backstop::letters::{LetterOptions, LetterStore};
+use backstop::metrics::Metrics;
 use backstop::oracle::{Oracle, Sources};
 use backstop::policy::{Policy, PolicyHandle};
-use backstop::store::{MemoryStore, MemoryStoreOptions, TurnKey};
+use backstop::store::{MemoryStore, MemoryStoreOptions};
 use backstop::turn::Lifetimes;
 use criterion::{BatchSize, Criterion, criterion_group, criterion_main};
 
@@ -146,29 +147,31 @@ fn judging(criterion: &mut Criterion) -> Fallible<()> {
         Arc::new(handle),
         Lifetimes::default(),
         Sources::system(),
+        Metrics::install()?,
     );
     let mut turns = 0_u64;
     let mut next_turn = || {
         turns += 1;
-        TurnKey {
-            tenant: "default".into(),
-            turn_id: turns.to_string().into(),
-        }
+        turns.to_string()
     };
     for (name, failure) in [("retry", structured()), ("reprompt", long())] {
         let request = request(failure);
         criterion.bench_function(&format!("judge/new turn, {name}"), |bencher| {
             bencher.iter_batched(
-                &mut next_turn,
-                |key| runtime.block_on(oracle.judge(&key, black_box(&request))),
+                || (next_turn(), request.clone()),
+                |(turn, request)| runtime.block_on(oracle.judge("default", &turn, request)),
                 BatchSize::SmallInput,
             );
         });
-        let key = next_turn();
+        let turn = next_turn();
         // The first is drawn here; what is measured is the answer to a repeated question.
-        runtime.block_on(oracle.judge(&key, &request))?;
+        runtime.block_on(oracle.judge("default", &turn, request.clone()))?;
         criterion.bench_function(&format!("judge/replay, {name}"), |bencher| {
-            bencher.iter(|| runtime.block_on(oracle.judge(&key, black_box(&request))));
+            bencher.iter_batched(
+                || request.clone(),
+                |request| runtime.block_on(oracle.judge("default", &turn, black_box(request))),
+                BatchSize::SmallInput,
+            );
         });
     }
     Ok(())

@@ -15,7 +15,9 @@ use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 use backstop::domain::{Action, Category, Kind, Reason};
+use backstop::metrics::TABLE;
 use backstop::policy::Policy;
+use backstop::settings::{Flags, Settings};
 use support::process::{PROGRAM, Server, Setup, write_file};
 
 const DOCUMENTS: [&str; 4] = [
@@ -85,14 +87,17 @@ fn checked(language: &str, word: Option<&str>) -> Result<Vec<Block>> {
     Ok(found)
 }
 
-/// The first column's words in backquotes, of the table below a heading.
-fn listed(document: &str, heading: &str, column: usize) -> Result<BTreeSet<String>> {
+fn section(document: &str, heading: &str) -> Result<String> {
     let text = read(document)?;
     let (_, below) = text
         .split_once(&format!("\n## {heading}\n"))
         .with_context(|| format!("{document} has no `## {heading}`"))?;
-    let section = below.split("\n## ").next().unwrap_or(below);
-    Ok(section
+    Ok(below.split("\n## ").next().unwrap_or(below).to_owned())
+}
+
+/// A column's words in backquotes, of the table below a heading.
+fn listed(document: &str, heading: &str, column: usize) -> Result<BTreeSet<String>> {
+    Ok(section(document, heading)?
         .lines()
         .filter(|line| line.starts_with('|'))
         .filter_map(|line| line.split('|').nth(column))
@@ -121,21 +126,72 @@ fn the_tables_of_the_reference_are_those_of_the_program() -> Result<()> {
         names(Category::ALL, Category::name)
     );
     assert_eq!(listed(page, "Kinds", 2)?, names(Kind::ALL, Kind::name));
-    for line in read(page)?.lines().filter(|line| line.starts_with("| `")) {
-        let cells: Vec<&str> = line.split('|').map(str::trim).collect();
-        let Some(category) = Category::ALL
-            .iter()
-            .find(|category| Some(format!("`{category}`").as_str()) == cells.get(1).copied())
-        else {
-            continue;
-        };
-        let kinds: BTreeSet<&str> = cells[2].split('`').skip(1).step_by(2).collect();
+    for category in Category::ALL {
+        let row = section(page, "Kinds")?
+            .lines()
+            .find(|line| line.starts_with(&format!("| `{category}`")))
+            .context("no row")?
+            .to_owned();
+        let cell = row.split('|').nth(2).context("no kinds")?;
+        let listed: BTreeSet<&str> = cell.split('`').skip(1).step_by(2).collect();
         let own: BTreeSet<&str> = Kind::ALL
             .iter()
             .filter(|kind| kind.category() == *category)
             .map(|kind| kind.name())
             .collect();
-        assert_eq!(kinds, own, "{category}");
+        assert_eq!(listed, own, "{category}");
+    }
+    Ok(())
+}
+
+/// The table of metrics as the reference has it, generated from the program's own.
+fn metrics_table() -> String {
+    let mut table = String::from(
+        "| metric | kind | labels | what it counts or measures |\n| --- | --- | --- | --- |\n",
+    );
+    for metric in TABLE {
+        let labels: Vec<String> = metric
+            .labels
+            .iter()
+            .map(|l| format!("`{}`", l.name))
+            .collect();
+        let (name, kind, help) = (metric.name, metric.kind.name(), metric.help.trim());
+        table.push_str(&format!(
+            "| `{name}` | {kind} | {} | {help} |\n",
+            labels.join(" ")
+        ));
+    }
+    table
+}
+
+#[test]
+fn the_metrics_of_the_reference_are_those_of_the_program() -> Result<()> {
+    let table = metrics_table();
+    let page = read("docs/reference.md")?;
+    assert!(
+        page.contains(&table),
+        "docs/reference.md should have\n{table}"
+    );
+    Ok(())
+}
+
+#[test]
+fn settings_in_the_documents_are_valid() -> Result<()> {
+    let settings = checked("yaml", Some("settings"))?;
+    assert!(!settings.is_empty(), "no settings are shown");
+    let directory = tempfile::tempdir()?;
+    for block in settings {
+        let flags = Flags {
+            config: Some(write_file(directory.path(), "backstop.yaml", &block.text)?),
+            ..Flags::default()
+        };
+        let loaded = Settings::load(&flags, []);
+        assert!(
+            loaded.is_ok(),
+            "{}:{}: {loaded:?}",
+            block.document,
+            block.line
+        );
     }
     Ok(())
 }

@@ -5,7 +5,7 @@ mod support;
 use std::path::Path;
 use std::time::Instant;
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 use support::judging::{letter_timed_out, text_at};
 use support::process::{GLANCE, PATIENCE, Server, Setup, write_file};
 use support::wire::Wire;
@@ -13,6 +13,9 @@ use support::wire::Wire;
 const UNSAFE: &str = "tools: {send_letter: {effect: unsafe}}\n";
 const IDEMPOTENT: &str = "tools: {send_letter: {effect: idempotent}}\n";
 const FAULTY: &str = "tools: {send_letter: {effect: idempotent, efect: unsafe}}\n";
+
+/// Looks often, so that the tests are quick.
+const SETTINGS: &str = "policy: {poll_interval: 100ms}\n";
 
 /// The same timed-out step is stopped under the first policy and retried under the second.
 const STOPPED: &str = "ACTION_ESCALATE";
@@ -40,9 +43,11 @@ async fn until(wire: &Wire, wanted: &str) -> Result<()> {
 }
 
 async fn start(policy: &Path) -> Result<(Server, Wire)> {
+    let folder = policy.parent().context("no folder")?;
     let setup = Setup {
         policy: Some(policy.to_owned()),
-        ..Setup::default()
+        config: Some(write_file(folder, "backstop.yaml", SETTINGS)?),
+        data_dir: None,
     };
     let server = Server::serving(&setup).await?;
     let wire = server.wire().await?;

@@ -1,5 +1,9 @@
 //! The scenario runner can fail: right stories pass, wrong ones fail with the place, the path and both values, and
 //! files that could never fail are refused. Played against a toy server whose every answer is scripted.
+#![allow(
+    clippy::unwrap_used,
+    reason = "all of this is test code, the toy server included"
+)]
 
 mod scenarios_runner;
 mod support;
@@ -27,6 +31,7 @@ use tonic::{Request, Response, Status};
 use scenarios_runner::format::Scenario;
 use scenarios_runner::plan::Plan;
 use scenarios_runner::play::play;
+use scenarios_runner::series::Series;
 use support::wire::{DynamicCodec, Wire, to_json};
 
 type Script = Arc<dyn Fn(&Json) -> Result<Json, Status> + Send + Sync>;
@@ -504,11 +509,34 @@ fn every_scenario_file_fits_the_protos() {
                 .is_some_and(|extension| extension == "yaml")
             {
                 let scenario = Scenario::read(&file).unwrap();
-                let plan = Plan::new(&scenario, &wire);
+                let plan = Plan::new(&scenario, &wire).and_then(|plan| plan.check_series());
                 assert!(plan.is_ok(), "{}: {plan:?}", file.display());
                 seen += 1;
             }
         }
     }
     assert!(seen > 50, "{seen} files");
+}
+
+#[test]
+fn metrics_that_the_program_does_not_have_are_refused() {
+    for (series, fault) in [
+        ("backstop_retries_total", None),
+        ("backstop_judge_seconds_count", None),
+        ("backstop_judgements_total{action=\"retry\"}", None),
+        (
+            "backstop_retrys_total",
+            Some("no metric `backstop_retrys_total`"),
+        ),
+        (
+            "backstop_retries_total{tool=\"x\"}",
+            Some("no label `tool`"),
+        ),
+    ] {
+        let checked = Series::parse(series).unwrap().check_known();
+        match fault {
+            None => assert_eq!(checked, Ok(()), "{series}"),
+            Some(fault) => assert!(checked.unwrap_err().contains(fault), "{series}"),
+        }
+    }
 }

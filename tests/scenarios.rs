@@ -56,9 +56,11 @@ fn trials_of(directory: &Path) -> Result<Vec<Trial>> {
                 .unwrap_or(&file)
                 .with_extension("");
             let name = name.to_string_lossy().into_owned();
+            let awaits = Scenario::read(&file).is_ok_and(|scenario| scenario.awaits.is_some());
             Trial::test(name, move || {
                 run(&file).map_err(|error| Failed::from(format!("{}: {error:#}", file.display())))
             })
+            .with_ignored_flag(awaits)
         })
         .collect())
 }
@@ -104,6 +106,7 @@ async fn story(scenario: &Scenario) -> Result<()> {
     let server = Server::serving(&setup).await?;
     let wire = server.wire().await?;
     let plan = Plan::new(scenario, &wire)?;
+    plan.check_series()?;
     let misses = play(&plan, &wire, || server.metrics(), METRICS_PATIENCE).await?;
     if misses.is_empty() {
         return Ok(());

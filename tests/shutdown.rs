@@ -100,6 +100,7 @@ async fn sigterm_shows_as_not_ready_or_gone() -> Result<()> {
 }
 
 #[tokio::test]
+#[ignore = "the snapshot of open turns is not built yet"]
 async fn an_open_turn_survives_a_graceful_restart() -> Result<()> {
     let directory = tempfile::tempdir()?;
     let setup = setup(directory.path())?;

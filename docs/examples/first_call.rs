@@ -1,10 +1,11 @@
 //! Asks a running oracle what to do about a failed step, and obeys.
+#![allow(clippy::print_stdout, reason = "an example talks to people")]
 
 use backstop::server::proto::oracle_service_client::OracleServiceClient;
 use backstop::server::proto::{Action, Failure, JudgeRequest, Verdict};
 
 /// Judges one failure: a charge that timed out.
-pub async fn ask(endpoint: String) -> Result<Verdict, Box<dyn std::error::Error>> {
+pub(crate) async fn ask(endpoint: String) -> Result<Verdict, Box<dyn std::error::Error>> {
     let mut oracle = OracleServiceClient::connect(endpoint).await?;
     let request = JudgeRequest {
         turn_id: "turn-42".into(),

@@ -256,11 +256,11 @@ fn is_stated(text: &str, bytes: &[u8], start: usize, end: usize) -> bool {
         .iter()
         .take(20)
         .any(|w| starts_with_ignoring_case(reason, w.as_bytes()));
-    let starts = bare && start == 0
-        || bare
-            && AFTER
+    let starts = bare
+        && (start == 0
+            || AFTER
                 .iter()
-                .any(|w| starts_with_ignoring_case(reason, w.as_bytes()));
+                .any(|w| starts_with_ignoring_case(reason, w.as_bytes())));
     opened || after_word || before_reason || starts
 }
 
@@ -308,7 +308,7 @@ const GRPC: [&str; 17] = [
 
 /// A gRPC code, by name in any style or by number, as the rules know it.
 pub(super) fn grpc_name(code: &str) -> String {
-    let code = code.trim();
+    let code = super::text::cut(code.trim(), 64);
     if let Some(name) = code
         .parse::<usize>()
         .ok()

@@ -65,6 +65,8 @@ pub(super) enum Use {
     Exception { rule: u32, suffix: bool },
     /// A word such as `code` or `errno`, after which a code may stand.
     Key,
+    /// A wording after which a wait may stand.
+    Wait,
 }
 
 /// The compiled rules.
@@ -122,6 +124,9 @@ impl RuleBook {
         let mut builder = Builder::default();
         for key in KEYS {
             builder.add_use(key, Use::Key);
+        }
+        for lead in super::waits::leads() {
+            builder.add_use(lead, Use::Wait);
         }
         for (name, source) in files {
             let file = rules::parse(name, source)?;
@@ -353,6 +358,7 @@ impl Builder {
             .match_kind(MatchKind::Standard)
             .ascii_case_insensitive(true)
             .kind(Some(AhoCorasickKind::ContiguousNFA))
+            .dense_depth(3)
             .build(entries.iter().map(|(literal, _)| literal.as_bytes()))
             .map_err(|error| RuleError::Automaton(error.to_string()))?;
         let mut uses = Vec::new();

@@ -92,23 +92,23 @@ impl Digest {
         let bytes = text.trim().as_bytes();
         let mut at = 0;
         while let Some(byte) = bytes.get(at).copied() {
-            at = match byte {
-                b'\'' | b'"' | b'`' => match quoted_end(bytes, at) {
+            at = match class(byte) {
+                QUOTE => match quoted_end(bytes, at) {
                     Some(end) => {
                         self.push_mask();
                         end
                     }
                     None => at + 1,
                 },
-                b' ' | b'\t' | b'\r' | b'\n' | 0 => {
+                BLANK => {
                     self.push_space();
                     at + 1
                 }
-                _ if is_token(byte) => self.mask_token(bytes, at),
-                _ => {
+                0 => {
                     self.push(byte);
                     at + 1
                 }
+                _ => self.mask_token(bytes, at),
             };
         }
     }
@@ -116,21 +116,32 @@ impl Digest {
     /// A token runs to the next blank, quote or bracket. It is kept as far as it is words.
     fn mask_token(&mut self, bytes: &[u8], start: usize) -> usize {
         let rest = bytes.get(start..).unwrap_or_default();
-        let plain = rest.iter().take_while(|b| is_token(**b)).count().max(1);
-        let is_url = rest
-            .get(..plain)
-            .is_some_and(|token| token.windows(3).any(|w| w == b"://"));
+        let mut seen = 0;
+        let mut len = 0;
+        for byte in rest {
+            let class = class(*byte);
+            if class & TOKEN == 0 {
+                break;
+            }
+            seen |= class;
+            len += 1;
+        }
         // A URL's query belongs to it.
-        let query = if is_url {
-            rest.iter()
-                .skip(plain)
-                .take_while(|b| is_token(**b) || b"?&=#,;!$*".contains(b))
-                .count()
-        } else {
-            0
-        };
-        let len = plain + query;
+        if seen & SLASH != 0
+            && rest
+                .get(..len)
+                .is_some_and(|token| token.windows(3).any(|w| w == b"://"))
+        {
+            let query = |b: &&u8| class(**b) & TOKEN != 0 || b"?&=#,;!$*".contains(*b);
+            len += rest.iter().skip(len).take_while(query).count();
+        }
         let token = rest.get(..len).unwrap_or_default();
+        if seen & (DIGIT | SLASH | AT) == 0 {
+            for byte in token {
+                self.push(byte.to_ascii_lowercase());
+            }
+            return start + len.max(1);
+        }
         let tail = token
             .iter()
             .rev()
@@ -147,7 +158,7 @@ impl Digest {
             .unwrap_or_default()
             .iter()
             .for_each(|b| self.push(*b));
-        start + len
+        start + len.max(1)
     }
 
     fn push_words(&mut self, token: &[u8]) {
@@ -161,12 +172,43 @@ impl Digest {
     }
 }
 
-fn is_token(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric()
-        || matches!(
-            byte,
-            b'_' | b'-' | b'.' | b'/' | b'\\' | b':' | b'@' | b'~' | b'%' | b'+'
-        )
+/// What a byte may be part of; 0 is punctuation.
+const TOKEN: u8 = 1;
+const DIGIT: u8 = 2;
+const SLASH: u8 = 4;
+const AT: u8 = 8;
+const QUOTE: u8 = 16;
+const BLANK: u8 = 32;
+
+const fn classify(byte: u8) -> u8 {
+    match byte {
+        b'0'..=b'9' => TOKEN | DIGIT,
+        b'/' | b'\\' => TOKEN | SLASH,
+        b'@' => TOKEN | AT,
+        b'a'..=b'z' | b'A'..=b'Z' | b'_' | b'-' | b'.' | b':' | b'~' | b'%' | b'+' => TOKEN,
+        b'\'' | b'"' | b'`' => QUOTE,
+        b' ' | b'\t' | b'\r' | b'\n' | 0 => BLANK,
+        _ => 0,
+    }
+}
+
+#[allow(
+    clippy::indexing_slicing,
+    reason = "evaluated by the compiler: out of bounds would fail the build"
+)]
+const CLASSES: [u8; 256] = {
+    let mut classes = [0; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        classes[byte] = classify(byte as u8);
+        byte += 1;
+    }
+    classes
+};
+
+#[inline]
+fn class(byte: u8) -> u8 {
+    CLASSES.get(usize::from(byte)).copied().unwrap_or(0)
 }
 
 /// A path, URL, address or host with a port: anything with a slash, an `@`, or dotted numbers.

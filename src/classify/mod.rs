@@ -19,6 +19,7 @@ mod anchors;
 mod book;
 mod dependency;
 mod fingerprint;
+mod leads;
 mod operator;
 mod pattern;
 mod reference;
@@ -28,8 +29,6 @@ mod text;
 mod waits;
 mod weigh;
 
-#[cfg(test)]
-mod explain_corpus;
 #[cfg(test)]
 mod tests;
 
@@ -114,7 +113,7 @@ impl Classifier {
                 .find(failure, context.tool, &scratch.text)
                 .or_else(|| weigh::weigh(&self.book, failure, context, scratch))
                 .unwrap_or_else(Finding::nothing);
-            finish(finding, failure, context, &scratch.text)
+            finish(finding, failure, context, scratch)
         })
     }
 }
@@ -144,13 +143,24 @@ impl Finding {
     }
 }
 
-fn finish(finding: Finding, failure: &Failure, context: &Context<'_>, folded: &str) -> Reading {
+fn finish(
+    finding: Finding,
+    failure: &Failure,
+    context: &Context<'_>,
+    scratch: &scan::Scratch,
+) -> Reading {
+    let folded = scratch.text.as_str();
     let read = match finding.execution {
         // The text speaks for the last try only.
         Execution::NotExecuted if context.tries > 1 => Execution::MaybeExecuted,
         execution => execution,
     };
-    let wait = waits::read(failure, folded, finding.kind, context.received_at);
+    let wait = waits::read(
+        failure,
+        scratch.speaks_of_waiting.then_some(folded),
+        finding.kind,
+        context.received_at,
+    );
     Reading {
         kind: finding.kind,
         execution: failure.execution.unwrap_or(read),

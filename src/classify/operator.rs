@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use aho_corasick::AhoCorasick;
+
 use super::rules::{RuleError, Strength};
 use super::text::{cut, find_ignoring_case};
 use super::weigh::last_segment;
@@ -16,7 +18,8 @@ const OWN_RULE: &str = "backstop/own-verdict";
 #[derive(Debug, Clone)]
 pub(super) struct OperatorRules {
     rules: Vec<Compiled>,
-    own_texts: Vec<Box<[u8]>>,
+    /// This system's own texts.
+    own: AhoCorasick,
     own_rule: Arc<str>,
 }
 
@@ -32,12 +35,14 @@ impl OperatorRules {
         let own_texts = own_texts
             .iter()
             .chain(&[OWN_TEXT])
-            .filter(|text| !text.trim().is_empty())
-            .map(|text| folded(text).into_bytes().into_boxed_slice())
-            .collect();
+            .filter(|text| !text.trim().is_empty());
+        let own = AhoCorasick::builder()
+            .ascii_case_insensitive(true)
+            .build(own_texts.map(|text| folded(text)))
+            .map_err(|error| RuleError::Automaton(error.to_string()))?;
         Ok(OperatorRules {
             rules: rules.iter().map(compile).collect::<Result<_, _>>()?,
-            own_texts,
+            own,
             own_rule: OWN_RULE.into(),
         })
     }
@@ -45,11 +50,7 @@ impl OperatorRules {
     /// The first rule that fits, or this system's own text.
     pub(super) fn find(&self, failure: &Failure, tool: &str, text: &str) -> Option<Finding> {
         let bytes = text.as_bytes();
-        if self
-            .own_texts
-            .iter()
-            .any(|own| find_ignoring_case(bytes, own).is_some())
-        {
+        if self.own.is_match(bytes) {
             return Some(Finding {
                 kind: Kind::ApprovalRequired,
                 execution: Kind::ApprovalRequired.usual_execution(),

@@ -23,6 +23,8 @@ pub(super) struct Scratch {
     /// The folded message.
     pub(super) text: String,
     pub(super) hits: Vec<Hit>,
+    /// Whether a wording occurs after which a wait may stand.
+    pub(super) speaks_of_waiting: bool,
     marks: Vec<u64>,
 }
 
@@ -44,6 +46,7 @@ pub(super) fn with_scratch<T>(read: impl FnOnce(&mut Scratch) -> T) -> T {
 impl Scratch {
     fn reset(&mut self, marks: usize) {
         self.hits.clear();
+        self.speaks_of_waiting = false;
         self.marks.clear();
         self.marks.resize(marks.div_ceil(64), 0);
     }
@@ -108,6 +111,7 @@ fn scan_field(book: &RuleBook, text: &str, is_message: bool, scratch: &mut Scrat
                         scratch.set_mark(mark);
                     }
                 }
+                Use::Wait => scratch.speaks_of_waiting |= is_message,
                 _ if !is_message || scratch.hits.len() >= MAX_HITS => {}
                 used => {
                     if let Some((start, end)) = check(book, bytes, used, start, end) {
@@ -139,7 +143,7 @@ fn check(
             let starts = suffix || starts_word(text, start);
             (starts && ends_word(text, end) && is_named(text, start, end)).then_some((start, end))
         }
-        Use::Mark { .. } => None,
+        Use::Mark { .. } | Use::Wait => None,
     }
 }
 

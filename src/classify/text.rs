@@ -29,18 +29,8 @@ pub(super) fn fold(input: &str, out: &mut String) {
 }
 
 /// Whether a byte is copied as it is.
-const PLAIN: [bool; 256] = {
-    let mut plain = [false; 256];
-    let mut byte = 0x21;
-    while byte < 0x7f {
-        plain[byte] = !matches!(byte as u8, b'"' | b'`' | b'\\');
-        byte += 1;
-    }
-    plain
-};
-
-fn is_plain(byte: u8) -> bool {
-    PLAIN.get(usize::from(byte)).copied().unwrap_or(false)
+const fn is_plain(byte: u8) -> bool {
+    byte > b' ' && byte < 0x7f && !matches!(byte, b'"' | b'`' | b'\\')
 }
 
 fn fold_span(input: &str, out: &mut String) {

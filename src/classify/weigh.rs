@@ -6,7 +6,7 @@ use super::rules::Strength;
 use super::scan::Scratch;
 use super::text::cut;
 use super::{Context, EVIDENCE_LIMIT, Finding};
-use crate::domain::{EvidenceSource, Failure};
+use crate::domain::{EvidenceSource, Execution, Failure, Kind};
 
 /// Order of two pieces: tier, source, whether it is about the vendor or case at hand only, specificity, position.
 type Rank = (Strength, u8, bool, u32, usize);
@@ -34,6 +34,8 @@ struct Scale<'a> {
     context: &'a Context<'a>,
     status: anchors::Statuses,
     best: Option<Candidate>,
+    /// Whether something specific says that the call was under way when it broke.
+    was_under_way: bool,
 }
 
 /// The winner among everything that the built-in rules find.
@@ -49,6 +51,7 @@ pub(super) fn weigh(
         context,
         status: anchors::Statuses::new(failure.http_status, &scratch.text),
         best: None,
+        was_under_way: false,
     };
     scale.weigh_code_field(failure);
     scale.weigh_exception_field(failure);
@@ -58,6 +61,11 @@ pub(super) fn weigh(
     }
     scale.best.and_then(|best| scale.finding(best, failure))
 }
+
+/// Up to this many bytes a text is taken to be one message.
+const SHORT: usize = 600;
+/// From this many bytes on a text is taken to hold more than its message.
+const LONG: usize = 1_500;
 
 const CODE: u8 = 3;
 const EXCEPTION: u8 = 2;
@@ -83,7 +91,14 @@ impl Scale<'_> {
             (_, Strength::Decisive) => (Strength::Decisive, 0, scoped, weight, position),
             (_, strength) => (strength, order, scoped, weight, position),
         };
-        if self.best.as_ref().is_some_and(|best| best.rank >= rank) || !self.holds(rule) {
+        let breaks_off = matches!(entry.kind, Kind::Timeout | Kind::ConnectionLost)
+            && entry.strength >= Strength::Specific;
+        let loses = self.best.as_ref().is_some_and(|best| best.rank >= rank);
+        if loses && (!breaks_off || self.was_under_way) || !self.holds(rule) {
+            return;
+        }
+        self.was_under_way |= breaks_off;
+        if loses {
             return;
         }
         self.best = Some(Candidate {
@@ -182,6 +197,9 @@ impl Scale<'_> {
             let evidence = Evidence::Span(hit.start, hit.end);
             match hit.used {
                 Use::Phrase { rule, phrase } => {
+                    if !self.may_speak_here(rule, hit.start) {
+                        continue;
+                    }
                     let weight = self
                         .book
                         .phrases
@@ -210,8 +228,19 @@ impl Scale<'_> {
                         self.weigh_code(code, start, Evidence::Span(hit.start, end));
                     }
                 }
-                Use::Mark { .. } => {}
+                Use::Mark { .. } | Use::Wait => {}
             }
+        }
+    }
+
+    /// In a long text (a traceback, a log, a page) common words stand for anything: only what it starts and ends with
+    /// is about the failure. The faintest ones need a text that is hardly more than its message.
+    fn may_speak_here(&self, rule: u32, position: usize) -> bool {
+        let len = self.scratch.text.len();
+        match self.book.rules.get(rule as usize).map(|rule| rule.strength) {
+            Some(Strength::Faint) => len <= SHORT,
+            Some(Strength::Generic) => len <= LONG || position < SHORT || position + SHORT >= len,
+            _ => true,
         }
     }
 
@@ -258,9 +287,18 @@ impl Scale<'_> {
 
     fn finding(&self, best: Candidate, failure: &Failure) -> Option<Finding> {
         let rule = self.book.rules.get(best.rule as usize)?;
+        // "Could not get the lock: connection reset": refused, or broken off? Nobody can tell.
+        let is_refusal = matches!(
+            rule.kind,
+            Kind::RateLimited | Kind::Overloaded | Kind::Contention | Kind::Unavailable
+        ) && rule.execution == Execution::NotExecuted;
+        let execution = match rule.execution {
+            Execution::NotExecuted if is_refusal && self.was_under_way => Execution::MaybeExecuted,
+            execution => execution,
+        };
         Some(Finding {
             kind: rule.kind,
-            execution: rule.execution,
+            execution,
             rule: rule.id.clone(),
             evidence: self.evidence(best.evidence, failure),
             source: best.source,

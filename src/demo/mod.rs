@@ -2,10 +2,13 @@
 //!
 //! The [`worlds`] are small simulated tools that count what really happened to them; the [`models`] decide what is
 //! called next; [`naive`] and [`obedient`] are the two ways to handle a failure; [`table`] sets both side by side.
-//! Every number is counted by the worlds, and every verdict comes from the oracle that is passed in. Nothing sleeps:
-//! waits are skipped, since no story depends on time.
+//! Every number is counted by the worlds, and every verdict comes from the oracle that is passed in: over [`grpc`] from a
+//! server that [`in_process`] starts, or in tests from a script. Nothing sleeps: waits are skipped, since no story
+//! depends on time.
 
 mod client;
+mod grpc;
+mod in_process;
 mod models;
 mod naive;
 mod obedient;
@@ -13,11 +16,15 @@ mod stories;
 mod table;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod whole_tests;
 mod worlds;
 
 use std::io::{IsTerminal, Write};
 
 pub use client::{Admitted, Judged, OracleClient};
+pub use grpc::{GrpcError, GrpcOracle};
+pub use in_process::{InProcessError, run_in_process};
 pub use table::Look;
 
 use stories::stories;

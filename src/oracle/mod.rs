@@ -236,17 +236,19 @@ impl<S: TurnStore> Oracle<S> {
     pub async fn sweep(&self, most: usize) -> Result<usize, OracleError> {
         let setting = self.setting();
         let moment = setting.moment();
-        let mut abandoned = Vec::new();
-        let looked = self
+        let swept = self
             .turns
-            .sweep(setting.now, most, |turn| {
-                abandoned.push(self.abandon(turn, &moment));
-            })
+            .sweep(setting.now, most, |turn| self.abandon(turn, &moment))
             .await?;
-        for passed in abandoned {
-            self.conclude(passed.parkings, &passed.events, None).await;
+        let mut parkings = Vec::new();
+        let mut passed: Vec<Event> = Vec::new();
+        for mut other in swept.abandoned {
+            parkings.append(&mut other.parkings);
+            passed.append(&mut other.events);
         }
-        Ok(looked)
+        // All at once: a sweep that is dropped while it waits for the disk has handed in every letter.
+        self.conclude(parkings, &passed, None).await;
+        Ok(swept.looked)
     }
 
     fn abandon(&self, turn: &mut Turn, moment: &Moment<'_>) -> Answered<()> {
@@ -268,6 +270,7 @@ impl<S: TurnStore> Oracle<S> {
         let Updated {
             value: (lapsed, answered),
             mut evicted,
+            lapsed: mut gone,
         } = self
             .turns
             .update(key, setting.now, |turn| {
@@ -279,7 +282,10 @@ impl<S: TurnStore> Oracle<S> {
             .await?;
         let mut parkings = answered.parkings;
         let mut passed: Vec<Event> = Vec::new();
-        let ended = evicted.iter_mut().map(|turn| self.abandon(turn, &moment));
+        let ended = evicted
+            .iter_mut()
+            .chain(gone.as_mut())
+            .map(|turn| self.abandon(turn, &moment));
         for mut other in lapsed.into_iter().chain(ended) {
             parkings.append(&mut other.parkings);
             passed.append(&mut other.events);

@@ -13,6 +13,7 @@ use super::unary::to_its_end;
 use super::wire::{self, WireEnum};
 use crate::domain::Timestamp;
 use crate::oracle::Oracle;
+use crate::policy::PolicyFault;
 
 /// Where the policy in force came from.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -21,21 +22,6 @@ pub struct PolicyOrigin {
     pub origin: String,
     /// When it came into force.
     pub loaded_at: Timestamp,
-}
-
-/// One fault of a policy document.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PolicyFault {
-    /// From 1; 0 for the document as a whole.
-    pub line: u32,
-    /// From 1; 0 for the line as a whole.
-    pub column: u32,
-    /// Path of the field, e.g. `tools.create_charge.effect`.
-    pub field: String,
-    /// What is wrong.
-    pub problem: String,
-    /// What to write instead; empty where nothing comes near.
-    pub suggestion: String,
 }
 
 /// What the service needs to know of policies beyond the one that the oracle judges by.
@@ -120,7 +106,7 @@ impl AdminRpc for AdminService {
                     column: fault.column,
                     field: fault.field,
                     problem: fault.problem,
-                    suggestion: fault.suggestion,
+                    suggestion: fault.suggestion.unwrap_or_default(),
                 })
                 .collect();
             Ok(proto::ValidatePolicyResponse {

@@ -6,13 +6,13 @@ use std::time::Duration;
 use tokio::sync::Notify;
 use tokio::task::JoinSet;
 
-use super::{PolicyDesk, PolicyFault, PolicyOrigin};
+use super::{PolicyDesk, PolicyOrigin};
 use crate::classify::Classifier;
 use crate::lessons;
 use crate::letters::{LetterEvents, LetterOptions, LetterStore, LetterStoreError, Masking};
 use crate::metrics::{Metrics, MetricsError, ReloadOutcome, StoreName};
 use crate::oracle::{Oracle, Sources};
-use crate::policy::{Policy, PolicyHandle, PolicyLoadError, ReloadResult};
+use crate::policy::{Policy, PolicyFault, PolicyHandle, PolicyLoadError, ReloadResult};
 use crate::secrets;
 use crate::settings::Settings;
 use crate::store::{MemoryStore, MemoryStoreOptions};
@@ -191,19 +191,10 @@ impl PolicyDesk for Assembly {
                     column: 0,
                     field: "rules".to_owned(),
                     problem,
-                    suggestion: String::new(),
+                    suggestion: None,
                 }],
             },
-            Err(faults) => faults
-                .into_iter()
-                .map(|fault| PolicyFault {
-                    line: fault.line,
-                    column: fault.column,
-                    field: fault.field,
-                    problem: fault.problem,
-                    suggestion: fault.suggestion.unwrap_or_default(),
-                })
-                .collect(),
+            Err(faults) => faults,
         }
     }
 }

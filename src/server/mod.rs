@@ -15,9 +15,12 @@ mod readiness;
 mod serve;
 mod tenant;
 mod unary;
-mod wire;
+pub(crate) mod wire;
 
-pub use admin_service::{AdminService, PolicyDesk, PolicyFault, PolicyOrigin};
+#[cfg(test)]
+mod services_tests;
+
+pub use admin_service::{AdminService, PolicyDesk, PolicyOrigin};
 pub use assemble::{AssembleError, Assembly, assemble, classifier};
 pub use dead_letter_service::DeadLetterService;
 pub use oracle_service::OracleService;

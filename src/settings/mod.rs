@@ -43,7 +43,7 @@ pub struct Settings {
     pub server: ServerSettings,
     /// Where the policy comes from.
     pub policy: PolicySettings,
-    /// Where dead letters and the snapshot of open turns are kept; `data` below the working directory.
+    /// Where dead letters are kept; `data` below the working directory.
     pub data_dir: PathBuf,
     /// Turns.
     pub store: StoreSettings,

@@ -6,6 +6,7 @@
 
 mod memory;
 mod queue;
+mod tenant;
 
 use std::future::Future;
 use std::sync::Arc;
@@ -40,8 +41,21 @@ pub enum StoreError {
 pub struct Updated<R> {
     /// What the change gave.
     pub value: R,
-    /// Turns that were evicted because their tenant had as many as it may.
+    /// Turns that were evicted because their tenant had as many as it may. They are gone from the store; whoever gets
+    /// them ends them.
     pub evicted: Vec<Turn>,
+    /// The turn that stood under this key before, where its time was over and nobody had ended it: the same goes for
+    /// it. The change saw a fresh one.
+    pub lapsed: Option<Turn>,
+}
+
+/// What a sweep came to.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Swept<R> {
+    /// Turns that were looked at.
+    pub looked: usize,
+    /// What `abandon` gave for each turn that had idled out.
+    pub abandoned: Vec<R>,
 }
 
 /// Keeps turns.
@@ -63,14 +77,15 @@ pub trait TurnStore: Send + Sync {
         look: impl FnOnce(&Turn) -> R + Send,
     ) -> impl Future<Output = Result<Option<R>, StoreError>> + Send;
 
-    /// Lets time pass: gives every turn that has idled out to `abandon`, forgets those that are gone. Looks at most at
-    /// `most` turns and answers how many it looked at.
-    fn sweep(
+    /// Lets time pass: gives every turn that has idled out to `abandon`, which must end it, and forgets those that are
+    /// gone. Looks at most at `most` turns. Like a change, `abandon` may run more than once on one turn; its last run
+    /// counts, and each turn is in the answer once.
+    fn sweep<R: Send>(
         &self,
         now: Timestamp,
         most: usize,
-        abandon: impl FnMut(&mut Turn) + Send,
-    ) -> impl Future<Output = Result<usize, StoreError>> + Send;
+        abandon: impl FnMut(&mut Turn) -> R + Send,
+    ) -> impl Future<Output = Result<Swept<R>, StoreError>> + Send;
 
     /// How many turns are kept.
     fn len(&self) -> usize;

@@ -2,7 +2,7 @@
 //!
 //! Each turn stands in the queue once, under the second at which it was due when it was last looked at. A call does
 //! not move its turn: whoever takes it out of the queue looks at when it is really due and puts it back there. So a
-//! call costs nothing here, and a turn is moved at most once an idle time.
+//! call costs nothing here, and a turn is moved at most about once an idle time.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -32,6 +32,23 @@ impl Queue {
     /// Takes out a turn that is due by now.
     pub(super) fn pop_due(&mut self, now: Timestamp) -> Option<Arc<str>> {
         self.pop_where(|due| due <= now.0 / MICROS)
+    }
+
+    /// Whether no turn in here comes due before that one's second, as far as was seen when they were last looked at.
+    pub(super) fn has_none_before(&self, due: Timestamp) -> bool {
+        let first = self.by_second.first_key_value();
+        first.is_none_or(|(first, _)| second(due) <= *first)
+    }
+
+    /// Whether it holds none.
+    pub(super) fn is_empty(&self) -> bool {
+        self.by_second.is_empty()
+    }
+
+    /// How many it holds.
+    #[cfg(test)]
+    pub(super) fn len(&self) -> usize {
+        self.by_second.values().map(VecDeque::len).sum()
     }
 
     fn pop_where(&mut self, is_due: impl Fn(u64) -> bool) -> Option<Arc<str>> {

@@ -164,6 +164,10 @@ pub struct Turn {
     /// Event of the latest success of any operation; 0 before the first.
     pub(super) last_success: u64,
     pub(super) counters: Counters,
+    /// An operation is being worked on.
+    in_hand: bool,
+    /// An operation was lost: nothing goes out any more.
+    is_damaged: bool,
     #[serde(with = "pairs")]
     pub(super) operations: HashMap<Arc<str>, Box<Operation>>,
     pub(super) causes: Vec<CauseState>,
@@ -189,6 +193,8 @@ impl Turn {
             event: 0,
             last_success: 0,
             counters: Counters::default(),
+            in_hand: false,
+            is_damaged: false,
             operations: HashMap::new(),
             causes: Vec::new(),
             tools: HashMap::new(),
@@ -230,12 +236,16 @@ impl Turn {
     pub(super) fn touch(&mut self, now: Timestamp) -> u64 {
         self.last_activity = self.last_activity.max(now);
         self.event = self.event.saturating_add(1);
+        // A request that ended without putting its operation back broke off (a panic): what it knew is lost.
+        self.is_damaged |= self.in_hand;
+        self.in_hand = false;
         self.event
     }
 
     /// Takes an operation out to work on it; `put_back` returns it. `None` where the turn may not grow any further.
     pub(super) fn take_operation(&mut self, call: &Call, now: Timestamp) -> Option<Box<Operation>> {
         if let Some(operation) = self.operations.remove(&call.operation_id) {
+            self.in_hand = true;
             return Some(operation);
         }
         if self.operations.len() >= MAX_OPERATIONS || self.is_full() {
@@ -256,12 +266,13 @@ impl Turn {
     }
 
     pub(super) fn put_back(&mut self, operation: Box<Operation>) {
+        self.in_hand = false;
         self.operations.insert(operation.id.clone(), operation);
     }
 
     /// Whether a bound is reached at which the turn stops instead of forgetting.
     pub(super) fn is_full(&self) -> bool {
-        self.remembered() >= MAX_REMEMBERED || self.causes.len() >= MAX_CAUSES
+        self.is_damaged || self.remembered() >= MAX_REMEMBERED || self.causes.len() >= MAX_CAUSES
     }
 
     fn remembered(&self) -> usize {

@@ -39,6 +39,7 @@ impl Turn {
         let known = operation
             .attempt(number)
             .is_some_and(|attempt| attempt.succeeded_at.is_some());
+        let keeps = fits || !operation.tool.is_empty();
         Self::describe(&mut operation, tool, call);
         if fits && !known {
             self.remember_request(Method::ReportSuccess, call, number, None);
@@ -62,7 +63,7 @@ impl Turn {
             replayed: known,
             budgets: self.budgets(moment, &scope),
         };
-        if fits || operation.latest() > 0 {
+        if keeps {
             self.put_back(operation);
         }
         said.answered(receipt)

@@ -15,6 +15,9 @@ pub(crate) struct Scenario {
     /// Where it comes from.
     #[serde(default, rename = "seed")]
     pub(crate) _seed: Option<String>,
+    /// What is not built yet; until then the file is only checked, and counted as ignored.
+    #[serde(default)]
+    pub(crate) awaits: Option<String>,
     /// The policy document that the server is started with.
     #[serde(default)]
     pub(crate) policy: Option<serde_yaml_ng::Value>,

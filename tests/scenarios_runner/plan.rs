@@ -121,6 +121,18 @@ impl Plan {
     }
 }
 
+impl Plan {
+    /// Refuses metrics that the program does not have.
+    pub(crate) fn check_series(&self) -> Result<(), Fault> {
+        self.metrics.iter().try_for_each(|(_, series, _)| {
+            series.check_known().map_err(|what| Fault {
+                place: "metrics".to_owned(),
+                what,
+            })
+        })
+    }
+}
+
 /// Where a step stands, for a person: counted from 1.
 pub(crate) fn place(index: usize, call: Option<&str>) -> String {
     format!("step {} ({})", index + 1, call.unwrap_or("sleep"))

@@ -7,6 +7,9 @@ use serde_json::{Map, Value as Json};
 
 use super::matcher::parse_duration;
 
+/// Looks up a field by the name of an answer and a path.
+pub(crate) type Earlier<'a> = dyn Fn(&str, &str) -> Option<Result<String, String>> + 'a;
+
 /// What the braces in a request's strings stand for.
 pub(crate) struct Fill<'a> {
     /// The number of the repetition, from 1.
@@ -14,7 +17,7 @@ pub(crate) struct Fill<'a> {
     /// The time of the step.
     pub(crate) now: SystemTime,
     /// A field of an earlier answer, by the answer's name and path; `None` where no answer has that name.
-    pub(crate) earlier: &'a dyn Fn(&str, &str) -> Option<Result<String, String>>,
+    pub(crate) earlier: &'a Earlier<'a>,
 }
 
 /// Builds one request of a step.

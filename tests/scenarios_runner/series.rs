@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use backstop::metrics::TABLE;
 use serde_json::Value as Json;
 
 use super::matcher::Matcher;
@@ -35,6 +36,24 @@ impl Series {
             name: name.to_owned(),
             labels: parse_labels(labels).ok_or_else(fault)?,
         })
+    }
+
+    /// Refuses a series that the program does not have: it would be 0 for ever.
+    pub(crate) fn check_known(&self) -> Result<(), String> {
+        let plain = ["_sum", "_count", "_bucket"]
+            .iter()
+            .find_map(|suffix| self.name.strip_suffix(suffix))
+            .unwrap_or(&self.name);
+        let metric = TABLE
+            .iter()
+            .find(|metric| metric.name == self.name || metric.name == plain)
+            .ok_or_else(|| format!("the program has no metric `{}`", self.name))?;
+        let known =
+            |label: &String| label == "le" || metric.labels.iter().any(|known| known.name == label);
+        match self.labels.keys().find(|label| !known(label)) {
+            Some(label) => Err(format!("`{}` has no label `{label}`", self.name)),
+            None => Ok(()),
+        }
     }
 
     /// The sum over all samples that carry these labels; `None` where there is no such sample.

@@ -37,4 +37,5 @@ pub(in crate::classify) const FILES: &[(&str, &str)] = &[
     ("saas", include_str!("../../../rules/saas.yaml")),
     ("sqlstate", include_str!("../../../rules/sqlstate.yaml")),
     ("validation", include_str!("../../../rules/validation.yaml")),
+    ("wording", include_str!("../../../rules/wording.yaml")),
 ];

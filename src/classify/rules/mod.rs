@@ -126,8 +126,10 @@ pub(super) struct RuleSource {
     pub(super) signed: bool,
     pub(super) why: String,
     #[serde(default)]
+    #[cfg_attr(not(test), allow(dead_code))]
     pub(super) examples: Vec<Example>,
     #[serde(default)]
+    #[cfg_attr(not(test), allow(dead_code))]
     pub(super) not: Vec<Example>,
 }
 

@@ -14,9 +14,11 @@ mod time;
 mod requests_tests;
 
 pub(crate) use enums::WireEnum;
-pub(crate) use faults::{Faults, FieldFault};
+pub(crate) use faults::Faults;
+#[cfg(test)]
+pub(crate) use faults::FieldFault;
 pub(crate) use requests::{
-    Addressed, admit_request, dead_letter_id, end_turn_request, explain_request, judge_request,
+    admit_request, dead_letter_id, end_turn_request, explain_request, judge_request,
     policy_document, success_report, turn_id,
 };
 pub(crate) use time::timestamp;

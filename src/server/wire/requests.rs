@@ -218,9 +218,14 @@ fn deadline(
     now: Timestamp,
 ) -> Option<Timestamp> {
     let stated = faults.timestamp("deadline", deadline);
-    let counted = faults
-        .duration("time_left", time_left)
-        .map(|left| now.plus(left));
+    // A worker that subtracts two times may come out below zero: its time is over, which is no bad request.
+    let counted = if time_left.is_some_and(|left| left.seconds < 0) {
+        Some(now)
+    } else {
+        faults
+            .duration("time_left", time_left)
+            .map(|left| now.plus(left))
+    };
     match (stated, counted) {
         (Some(stated), Some(counted)) => Some(stated.min(counted)),
         (stated, counted) => stated.or(counted),
@@ -234,11 +239,13 @@ fn failure(faults: &mut Faults, wire: Option<proto::Failure>) -> Failure {
     };
     let http_status = match (wire.http_status, u16::try_from(wire.http_status)) {
         (0, _) => None,
-        (_, Ok(status @ 100..=599)) => Some(status),
+        (_, Ok(status @ 100..=999)) => Some(status),
         (status, _) => {
             faults.add(
                 "failure.http_status",
-                format!("is {status}; 100 to 599 are HTTP statuses, 0 says that there was none"),
+                format!(
+                    "is {status}; HTTP statuses are 100 to 999, and 0 says that there was none"
+                ),
             );
             None
         }

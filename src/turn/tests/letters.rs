@@ -335,27 +335,9 @@ fn what_is_unresolved() {
     type Play = fn(&mut World);
     let table: [(&str, Play, &[&str]); 14] = [
         ("nothing", |_| {}, &[]),
-        (
-            "a success",
-            |w| {
-                w.succeed(&ask("a", 1, "read"));
-            },
-            &[],
-        ),
-        (
-            "an admission",
-            |w| {
-                w.admit(&ask("a", 1, "read"));
-            },
-            &[],
-        ),
-        (
-            "a denial",
-            |w| {
-                w.admit(&ask("a", 1, "erase"));
-            },
-            &[],
-        ),
+        ("a success", |w| _ = w.succeed(&ask("a", 1, "read")), &[]),
+        ("an admission", |w| drop(w.admit(&ask("a", 1, "read"))), &[]),
+        ("a denial", |w| drop(w.admit(&ask("a", 1, "erase"))), &[]),
         (
             "a retry",
             |w| drop(w.judge(&fail("a", 1, "read", Kind::RateLimited))),
@@ -599,4 +581,19 @@ fn results_are_kept_for_harmful_effects_up_to_the_turns_bound() {
             .result
             .is_none()
     );
+}
+
+/// A panic in the middle of a judgement loses the operation that was in hand, and with it whether its work was done.
+#[test]
+fn a_turn_that_lost_an_operation_lets_nothing_out() {
+    let mut world = World::new(TOOLS);
+    world.judge(&fail("a", 1, "send", Kind::Timeout));
+    let call = ask("a", 2, "send").call;
+    let lost = world.turn.take_operation(&call, world.now);
+    assert!(lost.is_some());
+    drop(lost);
+    let verdict = world.verdict(&fail("b", 1, "read", Kind::RateLimited));
+    assert_eq!(verdict.action, Action::FailLoud);
+    assert_eq!(verdict.reason, Reason::TurnBudgetExhausted);
+    assert!(!world.admit(&ask("c", 1, "read")).admitted);
 }
