@@ -148,8 +148,6 @@ impl Assembly {
 
     /// The text of `/metrics`, with the gauges as they stand.
     pub fn scrape(&self) -> String {
-        let kept = u64::try_from(self.oracle.turns_kept()).unwrap_or(u64::MAX);
-        self.metrics.set_turns_open(kept);
         let stats = self.oracle.letters().stats();
         let oldest = stats
             .oldest_open

@@ -92,8 +92,7 @@ impl Turn {
         if let Some(denial) = self.earlier_denial(request) {
             return Said::new(moment.seed).answered(denial);
         }
-        self.touch(moment.now);
-        let mut said = Said::new(moment.seed);
+        let mut said = self.begin(moment);
         let (mut operation, fits) = match self.take_operation(call, moment.now) {
             Some(operation) => (operation, true),
             None => (self.passing_operation(call, moment.now), false),
