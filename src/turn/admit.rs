@@ -129,8 +129,9 @@ impl Turn {
                 self.let_out(&gate, &mut operation, key)
             }
             Passage::Denied(denial) => {
+                let action = denial.stop.action;
                 let denied = self.deny(&gate, &mut operation, *denial, fits, &mut said);
-                operation.note_unseen(number, call.idempotency_key.as_ref());
+                operation.note_denied(number, action, call.idempotency_key.as_ref());
                 denied
             }
         };
@@ -363,6 +364,9 @@ impl Turn {
         });
         if let Some(digest) = standing {
             let failed = self.memory.call_mut(digest).failed.as_mut()?;
+            if failed.needs_approval && operation.is_approved(gate.digest) {
+                return None;
+            }
             failed.denials = failed.denials.saturating_add(1);
             let (lesson, denials) = (failed.lesson.clone(), failed.denials);
             return Some(self.deny_repeat(gate, operation, lesson, denials));
@@ -381,7 +385,7 @@ impl Turn {
             // From here on the call itself is one that failed: its denials are counted.
             let refused = Some(lesson.clone());
             self.memory
-                .remember_failed(digest, self.event, refused, last_success);
+                .remember_failed(digest, self.event, refused, false, last_success);
             self.memory.call_mut(digest).failed.as_mut()?.denials = 1;
         }
         Some(self.deny_repeat(gate, operation, Some(lesson), 1))

@@ -503,6 +503,7 @@ impl Turn {
                 digest,
                 self.event,
                 judged.lesson.clone(),
+                reading.kind == Kind::ApprovalRequired,
                 self.last_success,
             );
         }

@@ -141,6 +141,7 @@ struct Known {
     effect: Option<Effect>,
     tries: BTreeMap<u32, Try>,
     unseen_to: u32,
+    denied: u32,
     settled_to: u32,
     executed: bool,
     succeeded: bool,
@@ -189,7 +190,7 @@ impl Known {
             known.call = call.or(known.call);
             return;
         }
-        if number > latest + 1 {
+        if number > latest.max(self.denied) + 1 {
             self.unseen_to = number - 1;
             self.lost_key |= latest == 0 && named.is_none();
         }
@@ -427,9 +428,17 @@ impl Account {
         known.describe(step.tool(), step.effect);
         known.told = Some(admission.idempotency_key.clone());
         if !admission.admitted {
-            if known.latest() == 0 && number > 1 {
+            if known.latest() == 0 && number > known.denied + 1 {
                 known.unseen_to = number - 1;
                 known.lost_key |= named.is_none();
+            }
+            // The worker is told to go on with another: this one did not go out.
+            if admission
+                .verdict
+                .as_ref()
+                .is_some_and(|v| v.action == Action::Reprompt)
+            {
+                known.denied = known.denied.max(number);
             }
             return;
         }
