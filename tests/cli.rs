@@ -229,7 +229,6 @@ fn an_operators_rule_has_the_first_word() -> Result<()> {
 }
 
 #[test]
-#[ignore = "the demo's command is not wired yet"]
 fn the_demo_needs_nothing_and_ends_well() -> Result<()> {
     let directory = tempfile::tempdir()?;
     let output = Command::new(PROGRAM)

@@ -356,7 +356,6 @@ impl Builder {
         entries.sort_by(|a, b| a.0.cmp(&b.0));
         let automaton = AhoCorasick::builder()
             .match_kind(MatchKind::Standard)
-            .ascii_case_insensitive(true)
             .kind(Some(AhoCorasickKind::ContiguousNFA))
             .dense_depth(3)
             .build(entries.iter().map(|(literal, _)| literal.as_bytes()))

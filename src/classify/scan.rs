@@ -22,6 +22,8 @@ pub(super) struct Hit {
 pub(super) struct Scratch {
     /// The folded message.
     pub(super) text: String,
+    /// What is scanned, in lower case: the automaton is half as large, and built in half the time, without cases.
+    lower: String,
     pub(super) hits: Vec<Hit>,
     /// Whether a wording occurs after which a wait may stand.
     pub(super) speaks_of_waiting: bool,
@@ -92,7 +94,11 @@ pub(super) fn scan(
 
 fn scan_field(book: &RuleBook, text: &str, is_message: bool, scratch: &mut Scratch) {
     let bytes = text.as_bytes();
-    for found in book.automaton.find_overlapping_iter(bytes) {
+    let mut lower = std::mem::take(&mut scratch.lower);
+    lower.clear();
+    lower.push_str(text);
+    lower.make_ascii_lowercase();
+    for found in book.automaton.find_overlapping_iter(lower.as_bytes()) {
         let (start, end) = (found.start(), found.end());
         let Some((from, to)) = book.spans.get(found.pattern().as_usize()) else {
             continue;
@@ -121,6 +127,7 @@ fn scan_field(book: &RuleBook, text: &str, is_message: bool, scratch: &mut Scrat
             }
         }
     }
+    scratch.lower = lower;
 }
 
 /// Whether the literal stands there as its use demands; the span that it then covers.

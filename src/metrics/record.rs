@@ -218,8 +218,14 @@ impl Metrics {
         }
     }
 
+    /// A turn was opened; once a turn.
+    pub fn record_turn_open(&self) {
+        self.0.turns_open.increment(1.0);
+    }
+
     /// A turn ended; once a turn.
     pub fn record_turn_end(&self, end: TurnEnd) {
+        self.0.turns_open.decrement(1.0);
         count(&self.0.turns, end as usize);
     }
 
@@ -241,11 +247,6 @@ impl Metrics {
     /// Letters that could neither be stored nor spooled.
     pub fn record_letters_logged(&self, letters: u64) {
         self.0.dead_letters_logged.increment(letters);
-    }
-
-    /// Turns that are open now.
-    pub fn set_turns_open(&self, turns: u64) {
-        self.0.turns_open.set(approximately(turns));
     }
 
     /// Stored letters by status (a missing status is zero), how old the oldest open one is, how many are spooled.

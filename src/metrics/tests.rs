@@ -28,7 +28,9 @@ fn everything() -> Metrics {
     metrics.record_store_failure(StoreName::Turns);
     metrics.record_policy_reload(ReloadOutcome::Refused);
     metrics.record_letters_logged(1);
-    metrics.set_turns_open(3);
+    for _ in 0..4 {
+        metrics.record_turn_open();
+    }
     let by_status = BTreeMap::from([(LetterStatus::Open, 2)]);
     metrics.set_dead_letters(&by_status, Some(Duration::from_secs(9)), 4);
     metrics.set_breaker_open("payments", true);

@@ -38,6 +38,7 @@ fn count_one(metrics: &Metrics, event: Event, tool: &str) {
         Event::Admission { admitted, verdict } => metrics.record_admission(admitted, verdict),
         Event::Recovered { action, attempt } => metrics.record_recovery(action, attempt),
         Event::Succeeded { attempt } => metrics.record_success(tool, attempt),
+        Event::TurnOpened => metrics.record_turn_open(),
         Event::TurnEnded { outcome } => {
             metrics.record_turn_end(outcome.map_or(TurnEnd::Abandoned, TurnEnd::from));
         }

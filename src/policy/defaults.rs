@@ -25,6 +25,7 @@ impl Profile {
             turn_max_calls: Limit::At(40),
             turn_max_tokens: Limit::Unlimited,
             turn_max_elapsed: None,
+            tool_max_calls: Limit::Unlimited,
             turn_max_depth: Limit::At(3),
             turn_on_exhausted: OnExhausted::FailLoud,
         };

@@ -149,7 +149,7 @@ impl Policy {
         match (tool.max_calls, tool.expensive) {
             (Some(limit), _) => limit,
             (None, Some(true)) => Limit::At(1),
-            (None, _) => Limit::Unlimited,
+            (None, _) => self.budgets.tool_max_calls,
         }
     }
 

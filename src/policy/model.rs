@@ -52,6 +52,8 @@ pub struct BudgetLimits {
     pub cause_max_failures: Limit,
     /// `cause.on_exhausted`; escalate by default.
     pub cause_on_exhausted: OnExhausted,
+    /// `tool.max_calls`, of every tool that is not expensive and has none of its own; none by default.
+    pub tool_max_calls: Limit,
     /// `turn.max_failures`.
     pub turn_max_failures: Limit,
     /// `turn.max_retries`.

@@ -146,6 +146,11 @@ fn read_budgets(mut section: Section<'_>, policy: &mut Policy, findings: &mut Fi
         set(&mut limits.cause_on_exhausted, found);
         cause.close(findings);
     }
+    if let Some(mut tool) = section.section("tool", findings) {
+        let found = tool.limit("max_calls", Bound::TOOL_CALLS, findings);
+        set(&mut limits.tool_max_calls, found);
+        tool.close(findings);
+    }
     if let Some(mut turn) = section.section("turn", findings) {
         for (name, bound, target) in [
             (

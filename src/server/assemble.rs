@@ -79,23 +79,18 @@ pub fn classifier(policy: &Policy) -> Result<Classifier, String> {
 pub fn assemble(settings: &Settings, sources: Sources) -> Result<Assembly, AssembleError> {
     let metrics = Metrics::install()?;
     let now = (sources.now)();
-    let policy = PolicyHandle::open(settings.policy.file.clone(), now, classifier)?;
-    let policy = Arc::new(policy);
-    let letters = LetterStore::open(
-        &settings.data_dir,
-        LetterOptions {
-            patience: settings.dead_letters.patience,
-            spool_letters: settings.dead_letters.spool_letters,
-            spool_bytes: settings.dead_letters.spool_bytes,
-            max_file_bytes: settings.dead_letters.max_file_bytes,
-            masking: Masking {
-                text: secrets::mask,
-                failure: secrets::mask_failure,
-            },
-            events: Arc::new(LettersToMetrics(metrics.clone())),
-            ..LetterOptions::default()
-        },
-    )?;
+    // The rules are compiled while the letters' file is opened: each takes its time.
+    let (policy, letters) = std::thread::scope(|scope| {
+        let policy =
+            scope.spawn(|| PolicyHandle::open(settings.policy.file.clone(), now, classifier));
+        let letters = open_letters(settings, &metrics);
+        (policy.join(), letters)
+    });
+    let policy = match policy {
+        Ok(policy) => Arc::new(policy?),
+        Err(panic) => std::panic::resume_unwind(panic),
+    };
+    let letters = letters?;
     let lifetimes = Lifetimes {
         idle: settings.store.idle_timeout,
         keep_ended: settings.store.keep_ended,
@@ -119,6 +114,22 @@ pub fn assemble(settings: &Settings, sources: Sources) -> Result<Assembly, Assem
         lifetimes,
         poll_interval: settings.policy.poll_interval,
     })
+}
+
+fn open_letters(settings: &Settings, metrics: &Metrics) -> Result<LetterStore, LetterStoreError> {
+    let options = LetterOptions {
+        patience: settings.dead_letters.patience,
+        spool_letters: settings.dead_letters.spool_letters,
+        spool_bytes: settings.dead_letters.spool_bytes,
+        max_file_bytes: settings.dead_letters.max_file_bytes,
+        masking: Masking {
+            text: secrets::mask,
+            failure: secrets::mask_failure,
+        },
+        events: Arc::new(LettersToMetrics(metrics.clone())),
+        ..LetterOptions::default()
+    };
+    LetterStore::open(&settings.data_dir, options)
 }
 
 impl Assembly {
@@ -148,8 +159,6 @@ impl Assembly {
 
     /// The text of `/metrics`, with the gauges as they stand.
     pub fn scrape(&self) -> String {
-        let kept = u64::try_from(self.oracle.turns_kept()).unwrap_or(u64::MAX);
-        self.metrics.set_turns_open(kept);
         let stats = self.oracle.letters().stats();
         let oldest = stats
             .oldest_open

@@ -92,8 +92,7 @@ impl Turn {
         if let Some(denial) = self.earlier_denial(request) {
             return Said::new(moment.seed).answered(denial);
         }
-        self.touch(moment.now);
-        let mut said = Said::new(moment.seed);
+        let mut said = self.begin(moment);
         let (mut operation, fits) = match self.take_operation(call, moment.now) {
             Some(operation) => (operation, true),
             None => (self.passing_operation(call, moment.now), false),
@@ -130,8 +129,9 @@ impl Turn {
                 self.let_out(&gate, &mut operation, key)
             }
             Passage::Denied(denial) => {
+                let action = denial.stop.action;
                 let denied = self.deny(&gate, &mut operation, *denial, fits, &mut said);
-                operation.note_unseen(number, call.idempotency_key.as_ref());
+                operation.note_denied(number, action, call.idempotency_key.as_ref());
                 denied
             }
         };
@@ -364,6 +364,9 @@ impl Turn {
         });
         if let Some(digest) = standing {
             let failed = self.memory.call_mut(digest).failed.as_mut()?;
+            if failed.needs_approval && operation.is_approved(gate.digest) {
+                return None;
+            }
             failed.denials = failed.denials.saturating_add(1);
             let (lesson, denials) = (failed.lesson.clone(), failed.denials);
             return Some(self.deny_repeat(gate, operation, lesson, denials));
@@ -382,7 +385,7 @@ impl Turn {
             // From here on the call itself is one that failed: its denials are counted.
             let refused = Some(lesson.clone());
             self.memory
-                .remember_failed(digest, self.event, refused, last_success);
+                .remember_failed(digest, self.event, refused, false, last_success);
             self.memory.call_mut(digest).failed.as_mut()?.denials = 1;
         }
         Some(self.deny_repeat(gate, operation, Some(lesson), 1))
@@ -444,10 +447,15 @@ impl Turn {
             .last_word
             .is_some_and(|word| word.action == Action::Retry);
         let digest = gate.digest.or(operation.input_digest.filter(|_| is_retry));
-        if operation.see(gate.number, digest, call.idempotency_key.as_ref()) {
+        let carried = (call.idempotency_key.clone()).unwrap_or_else(|| operation.key());
+        let is_new = operation.see(gate.number, digest, call.idempotency_key.as_ref());
+        if is_new {
             self.count_call(&gate.tool.name);
         }
         if let Some(attempt) = operation.attempt_mut(gate.number) {
+            if is_new {
+                attempt.key = carried;
+            }
             attempt.admitted_at = Some(gate.moment.now);
             attempt.worker_id.clone_from(&call.worker_id);
         }

@@ -13,8 +13,8 @@ use super::{Event, Moment, Turn};
 impl Turn {
     /// Ends the turn, or repeats how it ended.
     pub fn end(&mut self, moment: &Moment<'_>, request: &EndTurnRequest) -> Answered<EndOfTurn> {
-        let mut said = Said::new(moment.seed);
         if let Some(ended) = &self.ended {
+            let mut said = Said::new(moment.seed);
             let end = EndOfTurn {
                 summary: ended.summary.clone(),
                 replayed: true,
@@ -36,7 +36,7 @@ impl Turn {
             }
             return said.answered(end);
         }
-        self.touch(moment.now);
+        let mut said = self.begin(moment);
         self.counters.tokens = self.counters.tokens.saturating_add(request.tokens_spent);
         let claims_well = matches!(request.outcome, Outcome::Succeeded | Outcome::Degraded);
         let silent = claims_well && !request.disclosed;

@@ -41,6 +41,8 @@ pub enum Event {
         /// At which attempt.
         attempt: u32,
     },
+    /// A turn was opened by its first call.
+    TurnOpened,
     /// A turn ended.
     TurnEnded {
         /// How; `None`: it idled out.

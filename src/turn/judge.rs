@@ -52,8 +52,7 @@ impl Turn {
             Ok(earlier) => earlier,
             Err(error) => return Answered::refused(error),
         };
-        self.touch(moment.now);
-        let mut said = Said::new(moment.seed);
+        let mut said = self.begin(moment);
         let Some(mut operation) = self.take_operation(call, moment.now) else {
             let mut nobody = self.passing_operation(call, moment.now);
             Self::describe(&mut nobody, tool, call);
@@ -504,6 +503,7 @@ impl Turn {
                 digest,
                 self.event,
                 judged.lesson.clone(),
+                reading.kind == Kind::ApprovalRequired,
                 self.last_success,
             );
         }

@@ -17,6 +17,8 @@ pub(super) struct FailedCall {
     pub(super) lesson: Option<String>,
     /// How often Admit has denied it since.
     pub(super) denials: u32,
+    /// It failed for want of an approval: with one it is not the same call again.
+    pub(super) needs_approval: bool,
 }
 
 /// What is remembered of one call (tool and input).
@@ -94,6 +96,7 @@ impl Memory {
         digest: CallDigest,
         event: u64,
         lesson: Option<String>,
+        needs_approval: bool,
         last_success: u64,
     ) {
         let denials = self
@@ -103,6 +106,7 @@ impl Memory {
             event,
             lesson,
             denials,
+            needs_approval,
         });
     }
 
@@ -205,15 +209,23 @@ impl Memory {
 
 /// Whether `input` names `reference` as a whole: not as a part of a longer name.
 fn names_as_token(input: &str, reference: &str) -> bool {
-    let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-');
     !reference.is_empty()
         && input.match_indices(reference).any(|(at, found)| {
-            let before = input.get(..at).and_then(|head| head.chars().next_back());
-            let after = input
-                .get(at + found.len()..)
-                .and_then(|tail| tail.chars().next());
-            !before.is_some_and(is_part) && !after.is_some_and(is_part)
+            let before = input.get(..at).unwrap_or_default().chars().rev();
+            let after = input.get(at + found.len()..).unwrap_or_default().chars();
+            !goes_on(before) && !goes_on(after)
         })
+}
+
+/// Whether a name goes on with these characters: by a letter, or by a dot or slash with a letter behind it, as in
+/// `data.csv.gz` and `/tmp/data.csv`.
+fn goes_on(mut characters: impl Iterator<Item = char>) -> bool {
+    let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-');
+    match characters.next() {
+        Some('.' | '/') => characters.next().is_some_and(is_part),
+        Some(c) => is_part(c),
+        None => false,
+    }
 }
 
 #[cfg(test)]
@@ -224,7 +236,9 @@ mod tests {
     fn a_reference_is_named_only_as_a_whole() {
         for (input, reference, named) in [
             (r#"{"path":"data.csv"}"#, "data.csv", true),
-            ("cat data.csv.gz", "data.csv", true),
+            ("cat data.csv.gz", "data.csv", false),
+            ("cat /tmp/data.csv", "data.csv", false),
+            ("cat data.csv.", "data.csv", true),
             ("cat mydata.csv", "data.csv", false),
             ("SELECT * FROM customers", "customer", false),
             ("SELECT * FROM customer", "customer", true),

@@ -11,6 +11,8 @@ use crate::domain::{Call, Cause, Effect, Origin, Outcome, Timestamp, TurnSummary
 use crate::lessons::{SpentBudget, SpentBudgetName};
 use crate::policy::{Exploratory, Policy, ToolPolicy};
 
+use super::Event;
+use super::answer::Said;
 use super::bounds::{MAX_CAUSES, MAX_OPERATIONS, MAX_REMEMBERED};
 use super::memory::Memory;
 use super::operation::{LetterState, Operation};
@@ -232,8 +234,17 @@ impl Turn {
         })
     }
 
+    /// Begins an answer: marks the time of the call, numbers its event, and says so where it opens the turn.
+    pub(super) fn begin(&mut self, moment: &Moment<'_>) -> Said {
+        let mut said = Said::new(moment.seed);
+        if self.touch(moment.now) == 1 {
+            said.events.push(Event::TurnOpened);
+        }
+        said
+    }
+
     /// Marks the time of a call and numbers its event.
-    pub(super) fn touch(&mut self, now: Timestamp) -> u64 {
+    fn touch(&mut self, now: Timestamp) -> u64 {
         self.last_activity = self.last_activity.max(now);
         self.event = self.event.saturating_add(1);
         // A request that ended without putting its operation back broke off (a panic): what it knew is lost.

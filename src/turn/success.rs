@@ -25,8 +25,7 @@ impl Turn {
             Ok(earlier) => earlier,
             Err(error) => return Answered::refused(error),
         };
-        self.touch(moment.now);
-        let mut said = Said::new(moment.seed);
+        let mut said = self.begin(moment);
         let (mut operation, fits) = match self.take_operation(call, moment.now) {
             Some(operation) => (operation, self.ended.is_none()),
             None => (self.passing_operation(call, moment.now), false),

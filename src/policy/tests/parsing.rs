@@ -14,6 +14,7 @@ profile: batch
 budgets:
   operation: {max_attempts: 4, max_reprompts: 5, on_exhausted: fail_loud}
   cause: {max_failures: 6, on_exhausted: fail_loud}
+  tool: {max_calls: 12}
   turn:
     max_failures: 7
     max_retries: 8
@@ -89,6 +90,7 @@ fn every_field_is_read() {
             operation_on_exhausted: OnExhausted::FailLoud,
             cause_max_failures: Limit::At(6),
             cause_on_exhausted: OnExhausted::FailLoud,
+            tool_max_calls: Limit::At(12),
             turn_max_failures: Limit::At(7),
             turn_max_retries: Limit::At(8),
             turn_max_reprompts: Limit::At(9),

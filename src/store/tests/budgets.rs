@@ -125,8 +125,8 @@ pub(super) fn sixty_four_workers_never_get_more_than_the_budget<S: TurnStore>(
     no_more_than_the_budget(make, REPETITIONS);
 }
 
+/// The same ten thousand times, over all budgets together.
 #[test]
-#[ignore = "the same ten thousand times: minutes in a debug build, seconds in a release build"]
 fn sixty_four_workers_ten_thousand_times() {
     no_more_than_the_budget(crate::store::MemoryStore::new, 10_000 / cases().len());
 }

@@ -342,3 +342,26 @@ fn another_provider_does_not_know_the_key() {
         }
     }
 }
+
+#[test]
+fn an_attempt_sent_under_the_key_that_a_reprompt_told_carries_it() {
+    // The first attempt turns out to have succeeded while the second one is out under the next key.
+    let mut world = World::new(TOOLS);
+    world.judge(&fail("a", 1, "charge", Kind::InvalidArguments));
+    world.succeed(&ask("a", 1, "charge"));
+    let second = world.verdict(&fail("a", 2, "charge", Kind::Timeout));
+    assert_eq!(
+        (second.action, second.reason),
+        (Action::FailLoud, Reason::AlreadyExecuted)
+    );
+    // Who asks first is told the key of what has succeeded, and gets no second one.
+    let mut world = World::new(TOOLS);
+    world.judge(&fail("a", 1, "charge", Kind::InvalidArguments));
+    let first = fail("a", 1, "charge", Kind::InvalidArguments).word(Execution::Executed);
+    assert_eq!(world.verdict(&first).idempotency_key, key(0));
+    let admission = world.admit(&ask("a", 2, "charge"));
+    assert!(admission.admitted);
+    assert_eq!(admission.idempotency_key, key(0));
+    let second = world.verdict(&fail("a", 2, "charge", Kind::Timeout));
+    assert_eq!(second.reason, Reason::KeyedRetry);
+}
