@@ -180,7 +180,8 @@ fn is_named(text: &[u8], start: usize, end: usize) -> bool {
         text.get(end),
         None | Some(b':' | b'(' | b')' | b'\n' | b'\'' | b'{' | b'[' | b'>')
     );
-    let dotted = start.checked_sub(1).and_then(|at| text.get(at)) == Some(&b'.');
+    let before = text.get(..start).unwrap_or_default();
+    let dotted = before.ends_with(b".") || before.ends_with(b"::");
     capital && (telling || followed && (dotted || is_line_start(text, start)))
 }
 

@@ -409,6 +409,20 @@ fn words_and_numbers_in_passing_are_no_evidence() {
 }
 
 #[test]
+fn what_is_partly_done_is_never_undone() {
+    let texts = [
+        "Partial failure: 3 of 5 messages sent, then recipient not found",
+        "partially applied: permission denied for table users",
+        "429 Too Many Requests; 2 of 9 succeeded",
+    ];
+    for text in texts {
+        let reading = read(&failure(text, None, ""));
+        assert_eq!(reading.execution, Execution::MaybeExecuted, "{reading:?}");
+        assert_ne!(reading.kind, Kind::Unknown, "{reading:?}");
+    }
+}
+
+#[test]
 fn evidence_is_short_and_cut_between_characters() {
     let long = format!("invalid api key {}", "é".repeat(500));
     let own = format!("backstop verdict {}", "é".repeat(500));

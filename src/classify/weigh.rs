@@ -36,6 +36,8 @@ struct Scale<'a> {
     best: Option<Candidate>,
     /// Whether something specific says that the call was under way when it broke.
     was_under_way: bool,
+    /// Whether the text says that a part of the work is done: a rule of kind unknown.
+    was_partly_done: bool,
 }
 
 /// The winner among everything that the built-in rules find.
@@ -52,6 +54,7 @@ pub(super) fn weigh(
         status: anchors::Statuses::new(failure.http_status, &scratch.text),
         best: None,
         was_under_way: false,
+        was_partly_done: false,
     };
     scale.weigh_code_field(failure);
     scale.weigh_exception_field(failure);
@@ -94,10 +97,13 @@ impl Scale<'_> {
         let breaks_off = matches!(entry.kind, Kind::Timeout | Kind::ConnectionLost)
             && entry.strength >= Strength::Specific;
         let loses = self.best.as_ref().is_some_and(|best| best.rank >= rank);
-        if loses && (!breaks_off || self.was_under_way) || !self.holds(rule) {
+        let partly = entry.kind == Kind::Unknown;
+        let tells = breaks_off && !self.was_under_way || partly && !self.was_partly_done;
+        if loses && !tells || !self.holds(rule) {
             return;
         }
         self.was_under_way |= breaks_off;
+        self.was_partly_done |= partly;
         if loses {
             return;
         }
@@ -293,7 +299,9 @@ impl Scale<'_> {
             Kind::RateLimited | Kind::Overloaded | Kind::Contention | Kind::Unavailable
         ) && rule.execution == Execution::NotExecuted;
         let execution = match rule.execution {
-            Execution::NotExecuted if is_refusal && self.was_under_way => Execution::MaybeExecuted,
+            Execution::NotExecuted if is_refusal && self.was_under_way || self.was_partly_done => {
+                Execution::MaybeExecuted
+            }
             execution => execution,
         };
         Some(Finding {

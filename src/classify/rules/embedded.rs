@@ -36,6 +36,7 @@ pub(in crate::classify) const FILES: &[(&str, &str)] = &[
     ("references", include_str!("../../../rules/references.yaml")),
     ("saas", include_str!("../../../rules/saas.yaml")),
     ("sqlstate", include_str!("../../../rules/sqlstate.yaml")),
+    ("tongues", include_str!("../../../rules/tongues.yaml")),
     ("validation", include_str!("../../../rules/validation.yaml")),
     ("wording", include_str!("../../../rules/wording.yaml")),
 ];
