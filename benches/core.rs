@@ -142,7 +142,11 @@ fn judging(criterion: &mut Criterion) -> Fallible<()> {
         Classifier::new(&policy.rules).map_err(|error| error.to_string())
     })?;
     let oracle = Oracle::new(
-        MemoryStore::new(MemoryStoreOptions::default()),
+        MemoryStore::new(MemoryStoreOptions {
+            // Room for every turn of the run: eviction has a price of its own.
+            max_turns: 10_000_000,
+            ..MemoryStoreOptions::default()
+        }),
         LetterStore::open(directory.path(), LetterOptions::default())?,
         Arc::new(handle),
         Lifetimes::default(),

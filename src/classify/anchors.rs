@@ -226,6 +226,14 @@ const AFTER: &[&str] = &[
     " (",
 ];
 
+/// Whether a text ends so, in any case.
+fn ends_with_ignoring_case(text: &str, end: &str) -> bool {
+    text.len()
+        .checked_sub(end.len())
+        .and_then(|from| text.as_bytes().get(from..))
+        .is_some_and(|tail| tail.eq_ignore_ascii_case(end.as_bytes()))
+}
+
 fn is_stated(text: &str, bytes: &[u8], start: usize, end: usize) -> bool {
     let before = text.get(..start).unwrap_or_default();
     let after = text.get(end..).unwrap_or_default();
@@ -245,12 +253,11 @@ fn is_stated(text: &str, bytes: &[u8], start: usize, end: usize) -> bool {
     let word = trimmed
         .get(trimmed.len() - word_start..)
         .unwrap_or_default();
-    let versioned = trimmed.to_ascii_lowercase();
+    let versioned = ["http/1.1", "http/1.0", "http/2", "http/2.0"];
     let after_word = BEFORE.iter().any(|w| w.eq_ignore_ascii_case(word))
-        || versioned.ends_with("http/1.1")
-        || versioned.ends_with("http/1.0")
-        || versioned.ends_with("http/2")
-        || versioned.ends_with("http/2.0");
+        || versioned
+            .iter()
+            .any(|version| ends_with_ignoring_case(trimmed, version));
     let reason = after.as_bytes();
     let before_reason = AFTER
         .iter()

@@ -166,6 +166,7 @@ fn refused_address(text: &str, kind: Kind) -> Option<String> {
                 '\'' | ',' | '(' | ')' | '<' | '>' | '[' | ']' | '{' | '}' | ';'
             )
     })
+    .filter(|token| may_have_a_port(token))
     .map(|token| token.trim_end_matches([':', '.']))
     .find_map(|token| {
         let token = token
@@ -179,6 +180,14 @@ fn refused_address(text: &str, kind: Kind) -> Option<String> {
             || host.contains(['.', '-']) && is_host(host) && !is_file(host);
         is_address.then(|| join(host, port))
     })
+}
+
+/// Whether a colon with a digit behind it is there: most words have none, and need no closer look.
+fn may_have_a_port(token: &str) -> bool {
+    token
+        .as_bytes()
+        .windows(2)
+        .any(|pair| matches!(pair, [b':', digit] if digit.is_ascii_digit()))
 }
 
 #[cfg(test)]
