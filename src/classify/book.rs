@@ -357,7 +357,7 @@ impl Builder {
         let automaton = AhoCorasick::builder()
             .match_kind(MatchKind::Standard)
             .kind(Some(AhoCorasickKind::ContiguousNFA))
-            .dense_depth(3)
+            .dense_depth(5)
             .build(entries.iter().map(|(literal, _)| literal.as_bytes()))
             .map_err(|error| RuleError::Automaton(error.to_string()))?;
         let mut uses = Vec::new();

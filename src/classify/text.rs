@@ -151,20 +151,28 @@ pub(super) fn cut(text: &str, limit: usize) -> &str {
 
 /// Position of `needle` in `hay`, ASCII case ignored.
 pub(super) fn find_ignoring_case(hay: &[u8], needle: &[u8]) -> Option<usize> {
-    if needle.is_empty() {
+    let Some(first) = needle.first() else {
         return Some(0);
-    }
+    };
     hay.windows(needle.len())
-        .position(|window| window.eq_ignore_ascii_case(needle))
+        .position(|window| stands_there(window, first, needle))
 }
 
 /// Last position of `needle` in `hay`, ASCII case ignored.
 pub(super) fn rfind_ignoring_case(hay: &[u8], needle: &[u8]) -> Option<usize> {
-    if needle.is_empty() {
+    let Some(first) = needle.first() else {
         return Some(hay.len());
-    }
+    };
     hay.windows(needle.len())
-        .rposition(|window| window.eq_ignore_ascii_case(needle))
+        .rposition(|window| stands_there(window, first, needle))
+}
+
+/// The first byte alone settles nearly every place.
+fn stands_there(window: &[u8], first: &u8, needle: &[u8]) -> bool {
+    window
+        .first()
+        .is_some_and(|byte| byte.eq_ignore_ascii_case(first))
+        && window.eq_ignore_ascii_case(needle)
 }
 
 #[cfg(test)]

@@ -96,7 +96,7 @@ pub(super) fn text_was_url(rest: &str, end: usize) -> bool {
     rest.get(end..).is_some_and(|after| after.starts_with('>'))
 }
 
-/// `', 5432)`, ` port 443`, ` (10.0.0.1), port 5432`.
+/// `', 5432)`, ` port 443`, ` (10.0.0.1), port 5432`; libpq: ` (10.0.0.1) and accepting TCP/IP connections on port 5432`.
 pub(super) fn port_in_words(after: &str) -> Option<&str> {
     let mut rest = after.trim_start_matches('\'');
     if let Some((_, tail)) = rest
@@ -106,7 +106,11 @@ pub(super) fn port_in_words(after: &str) -> Option<&str> {
     {
         rest = tail;
     }
-    let rest = rest.trim_start_matches([',', ' ']);
+    let rest = rest
+        .strip_prefix(" and accepting")
+        .and_then(|rest| rest.split_once(" connections on"))
+        .map_or(rest, |(_, rest)| rest)
+        .trim_start_matches([',', ' ']);
     let rest = rest
         .strip_prefix("port ")
         .or_else(|| rest.strip_prefix("port: "))

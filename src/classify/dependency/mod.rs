@@ -159,6 +159,10 @@ fn refused_address(text: &str, kind: Kind) -> Option<String> {
     ) {
         return None;
     }
+    // Most texts hold no port at all: that is seen faster than it is split.
+    if !may_have_a_port(text) {
+        return None;
+    }
     text.split(|c: char| {
         c.is_whitespace()
             || matches!(
@@ -216,6 +220,11 @@ mod tests {
             (
                 "could not translate host name \"db.internal\" to address: Name or service not known",
                 "db.internal",
+            ),
+            (
+                "could not connect to server: Connection refused\n\tIs the server running on host \"db.internal\" \
+                 (10.1.2.3) and accepting\n\tTCP/IP connections on port 5432?",
+                "db.internal:5432",
             ),
             (
                 "Failed to connect to api.stripe.com port 443 after 21 ms: Connection refused",
