@@ -129,9 +129,8 @@ impl Turn {
                 self.let_out(&gate, &mut operation, key)
             }
             Passage::Denied(denial) => {
-                let action = denial.stop.action;
                 let denied = self.deny(&gate, &mut operation, *denial, fits, &mut said);
-                operation.note_denied(number, action, call.idempotency_key.as_ref());
+                operation.note_unseen(number, call.idempotency_key.as_ref());
                 denied
             }
         };

@@ -290,6 +290,7 @@ impl Turn {
             operation.approve(id, bench.heard.digest);
         }
         self.hear(bench, operation);
+        let before = judged.clone();
         if let Some(word) = bench.heard.request.failure.execution {
             judged.classification.reading.execution = word;
             judged.classification.reading.vouched = true;
@@ -301,6 +302,14 @@ impl Turn {
             &case(bench, &judged, None),
             said,
         );
+        // An approval that does not fit changes nothing: that is the same answer, and no new word.
+        let says_the_same = settled.verdict.action == before.verdict.action
+            && settled.verdict.reason == before.verdict.reason
+            && before.verdict.reason == Reason::ApprovalRequired
+            && judged.classification == before.classification;
+        if says_the_same {
+            return self.replay(bench, operation, before, said);
+        }
         self.conclude(bench, operation, judged, settled, false, said)
     }
 

@@ -124,8 +124,6 @@ pub(super) struct Operation {
     pub(super) attempts: Vec<Attempt>,
     /// Attempts up to this number were never seen and may have executed.
     pub(super) unseen_through: u32,
-    /// The highest number that Admit has denied with a reprompt: it did not go out, so it is no gap.
-    denied: u32,
     /// Attempts up to this number were settled by a second word.
     pub(super) settled_through: u32,
     /// A second word said so; final.
@@ -173,7 +171,6 @@ impl Operation {
             effect: Effect::Idempotent,
             attempts: Vec::new(),
             unseen_through: 0,
-            denied: 0,
             settled_through: 0,
             executed: false,
             succeeded: false,
@@ -281,26 +278,17 @@ impl Operation {
         true
     }
 
-    /// An attempt was not let out. A first request about a later attempt still tells that somebody made the ones before
-    /// it; the denied one itself was not made, where the worker was told to go on with another.
-    pub(super) fn note_denied(
-        &mut self,
-        number: u32,
-        action: Action,
-        named_key: Option<&Arc<str>>,
-    ) {
-        if self.latest() == 0 && self.skips_attempts(number) {
+    /// A first request about a later attempt that was not let out still tells that somebody made the ones before it.
+    pub(super) fn note_unseen(&mut self, number: u32, named_key: Option<&Arc<str>>) {
+        if self.latest() == 0 && number > 1 {
             self.key_may_be_lost |= named_key.is_none();
             self.unseen_through = number - 1;
-        }
-        if action == Action::Reprompt {
-            self.denied = self.denied.max(number);
         }
     }
 
     /// What an attempt number that was never seen would say of the attempts before it.
     pub(super) fn skips_attempts(&self, number: u32) -> bool {
-        number > self.latest().max(self.denied).saturating_add(1)
+        number > self.latest().saturating_add(1)
     }
 
     /// The worst that has to be assumed over all attempts that no second word has settled.
@@ -353,10 +341,9 @@ impl Operation {
 
     /// Whether seeing this attempt first, without a key, would leave the key of the ones before it in doubt.
     pub(super) fn would_lose_its_key(&self, number: u32, named_key: bool) -> bool {
-        self.effect == Effect::Keyed
-            && self.latest() == 0
-            && self.skips_attempts(number)
-            && !named_key
+        let first_sight = self.latest() == 0 && number > 1 && !named_key;
+        let in_doubt_again = self.key_may_be_lost && self.skips_attempts(number);
+        self.effect == Effect::Keyed && (first_sight || in_doubt_again)
     }
 
     /// Whether an attempt under this key would be the second key of an effect that may have happened.

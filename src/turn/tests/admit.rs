@@ -1118,19 +1118,6 @@ fn another_tool_under_a_known_operation_brings_its_own_unknown_effect() {
     assert_eq!(verdict.reason, Reason::OutcomeUnknown);
 }
 
-/// A denied attempt did not go out, so the next number leaves no gap behind it.
-#[test]
-fn a_denied_number_is_no_gap() {
-    let mut world = World::new(TOOLS);
-    world.judge(&fail("a", 1, "nobody", Kind::WrongReference).input("x"));
-    let denied = world.admit(&ask("b", 1, "nobody").input("x"));
-    assert_eq!(denied.verdict.unwrap().reason, Reason::RepeatedCall);
-    assert!(world.admit(&ask("b", 2, "nobody").input("y")).admitted);
-    // One that nobody asked for is one.
-    let skipped = world.admit(&ask("b", 4, "nobody").input("z"));
-    assert_eq!(skipped.verdict.unwrap().reason, Reason::OutcomeUnknown);
-}
-
 /// The call that a person has approved is the same call, and the approval is what it lacked.
 #[test]
 fn an_approved_call_is_no_repeat() {

