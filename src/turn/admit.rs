@@ -90,6 +90,9 @@ impl Turn {
             Err(error) => return Answered::refused(error),
         };
         if let Some(denial) = self.earlier_denial(request) {
+            if let Some(operation) = self.operations.get_mut(&call.operation_id) {
+                operation.tell_key(&denial.idempotency_key);
+            }
             return Said::new(moment.seed).answered(denial);
         }
         let mut said = self.begin(moment);
@@ -137,6 +140,7 @@ impl Turn {
         if fits {
             let denial = (admission.verdict.is_some()).then(|| Box::new(admission.clone()));
             self.remember_request(Method::Admit, call, number, denial);
+            operation.tell_key(&admission.idempotency_key);
             self.put_back(operation);
         }
         admission.attempt = number;

@@ -80,6 +80,7 @@ impl Turn {
             same_request: earlier.is_some(),
         };
         let judgement = self.judge_attempt(&bench, &mut operation, &mut said);
+        operation.tell_key(&judgement.verdict.idempotency_key);
         self.put_back(operation);
         said.answered(judgement)
     }
@@ -384,9 +385,11 @@ impl Turn {
         let is_asked = operation
             .judged(number)
             .is_some_and(|judged| asks_for_a_second_word(judged.verdict.reason));
+        // That it was done is final: no later word settles the attempts of a work that is done.
+        let is_done = operation.executed || operation.succeeded;
         match bench.heard.request.failure.execution {
             Some(Execution::Executed) => operation.executed = true,
-            Some(Execution::NotExecuted) if is_asked => {
+            Some(Execution::NotExecuted) if is_asked && !is_done => {
                 operation.settled_through = operation.settled_through.max(number);
             }
             _ => {}

@@ -151,6 +151,8 @@ pub(super) struct Operation {
     pub(super) revision: u32,
     derived_key: Arc<str>,
     adopted_key: Option<Arc<str>>,
+    /// The key that the last answer named: an attempt that names none is taken to carry it.
+    told_key: Option<Arc<str>>,
 }
 
 impl Operation {
@@ -192,6 +194,7 @@ impl Operation {
             revision: 0,
             derived_key,
             adopted_key: None,
+            told_key: None,
         }
     }
 
@@ -245,6 +248,7 @@ impl Operation {
     ) -> bool {
         if let Some(named) = named_key {
             self.adopted_key = Some(named.clone());
+            self.told_key = Some(named.clone());
         }
         if let Some(attempt) = self.attempt_mut(number) {
             attempt.input = input.or(attempt.input);
@@ -257,10 +261,10 @@ impl Operation {
             self.key_may_be_lost |= self.latest() == 0 && named_key.is_none();
             self.unseen_through = number - 1;
         }
-        // It went out before this request, under the key that was told last for a next attempt: not under that of an
-        // earlier attempt which has only since been heard to have worked.
-        let told = self.adopted_key.as_ref().unwrap_or(&self.derived_key);
-        let key = named_key.unwrap_or(told).clone();
+        // It went out before this request, under the key that was told last: not under that of an earlier attempt which
+        // has only since been heard to have worked, nor under one that a worker named against what it was told.
+        let told = self.told_key.as_ref().or(self.adopted_key.as_ref());
+        let key = named_key.or(told).unwrap_or(&self.derived_key).clone();
         let attempt = Attempt {
             number,
             worker_id: None,
@@ -365,6 +369,7 @@ impl Operation {
         }
     }
 
+    /// Findings aside: looking again is not repeating, whatever key the look went out under.
     fn keys_that_may_have_executed(&self) -> impl Iterator<Item = &Arc<str>> {
         let settled = if self.executed {
             0
@@ -373,7 +378,8 @@ impl Operation {
         };
         self.attempts
             .iter()
-            .filter(move |a| a.number > settled && a.execution() != Execution::NotExecuted)
+            .filter(move |a| a.number > settled && !a.is_finding())
+            .filter(|a| a.execution() != Execution::NotExecuted)
             .map(|a| &a.key)
     }
 
@@ -395,6 +401,13 @@ impl Operation {
 
     pub(super) fn last_word_event(&self) -> u64 {
         self.last_word.map_or(0, |word| word.event)
+    }
+
+    /// Notes the key that an answer, a replayed one too, names for the next attempt.
+    pub(super) fn tell_key(&mut self, key: &str) {
+        if self.told_key.as_deref() != Some(key) {
+            self.told_key = Some(key.into());
+        }
     }
 
     /// Takes a key over from another operation with the same effect.

@@ -152,6 +152,73 @@ fn once_an_attempt_may_have_executed_the_key_stays_its_key() {
 }
 
 #[test]
+fn an_attempt_that_names_no_key_carries_the_one_that_was_told_last() {
+    let policy = format!(
+        "{TOOLS}\nbudgets: {{operation: {{max_attempts: none}}, cause: {{max_failures: none}}}}"
+    );
+    // Against what it is told, a worker names another key for one attempt, which does nothing.
+    let mut world = World::new(&policy);
+    world.judge(&fail("a", 1, "charge", Kind::Timeout));
+    let second = world.verdict(&fail("a", 2, "charge", Kind::RateLimited).key("mine"));
+    assert_eq!(second.idempotency_key, key(0));
+    let third = world.verdict(&fail("a", 3, "charge", Kind::Timeout));
+    assert_eq!(
+        (third.reason, third.idempotency_key),
+        (Reason::KeyedRetry, key(0))
+    );
+    // A replay tells its key again, whatever was told in between.
+    let mut world = World::new(&policy);
+    world.admit(&ask("a", 1, "charge"));
+    let second = fail("a", 2, "charge", Kind::RateLimited).key("mine");
+    assert_eq!(world.verdict(&second).idempotency_key, key(0));
+    let late = world.verdict(&fail("a", 1, "charge", Kind::MalformedOutput));
+    assert_eq!(late.idempotency_key, "mine");
+    assert_eq!(world.verdict(&second).idempotency_key, key(0));
+    let third = world.verdict(&fail("a", 3, "charge", Kind::Timeout));
+    assert_eq!(
+        (third.reason, third.idempotency_key),
+        (Reason::KeyedRetry, key(0))
+    );
+}
+
+#[test]
+fn a_finding_binds_no_key() {
+    let mut world = World::new(TOOLS);
+    let mut look = fail("a", 1, "bash", Kind::Timeout);
+    look.effect = Some(Effect::Idempotent);
+    assert_eq!(world.verdict(&look).reason, Reason::Exploratory);
+    let again = world.admit(&ask("a", 2, "charge").key("mine"));
+    assert!(again.admitted);
+    assert_eq!(again.idempotency_key, "mine");
+    let verdict = world.verdict(&fail("a", 2, "charge", Kind::Timeout));
+    assert_eq!(
+        (verdict.reason, &*verdict.idempotency_key),
+        (Reason::KeyedRetry, "mine")
+    );
+}
+
+#[test]
+fn no_later_word_settles_what_is_done() {
+    for succeeds in [false, true] {
+        // First seen at its second attempt, without a key: the first one may have carried any.
+        let mut world = World::new(TOOLS);
+        let second = fail("a", 2, "charge", Kind::RateLimited);
+        assert_eq!(world.verdict(&second).reason, Reason::OutcomeUnknown);
+        if succeeds {
+            world.succeed(&ask("a", 2, "charge"));
+        } else {
+            world.judge(&second.clone().word(Execution::Executed));
+        }
+        world.judge(&second.clone().word(Execution::NotExecuted));
+        let third = world.verdict(&fail("a", 3, "charge", Kind::RateLimited));
+        assert_eq!(
+            (third.action, third.reason),
+            (Action::FailLoud, Reason::AlreadyExecuted)
+        );
+    }
+}
+
+#[test]
 fn a_workers_own_word_outranks_a_late_text() {
     let mut world = World::new(TOOLS);
     world.judge(&fail("a", 1, "send", Kind::Timeout).word(Execution::NotExecuted));
