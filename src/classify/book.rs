@@ -2,11 +2,10 @@
 //!
 //! Invariant: indices stored in the maps are positions in `rules`, `phrases` and `uses` of the same book.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
-
+use super::lexicon::{Edge, Lexicon, Literal};
 use super::pattern::Phrase;
 use super::rules::{self, RuleError, RuleFile, RuleSource, Strength};
 use crate::domain::{Execution, Kind, Origin};
@@ -66,7 +65,9 @@ pub(super) enum Use {
     /// A word such as `code` or `errno`, after which a code may stand.
     Key,
     /// A wording after which a wait may stand.
-    Wait,
+    Wait { lead: u32 },
+    /// A wording by which the name of a dependency may stand.
+    Dependency { lead: u32 },
 }
 
 /// The compiled rules.
@@ -74,7 +75,7 @@ pub(super) enum Use {
 pub(super) struct RuleBook {
     pub(super) rules: Vec<Rule>,
     pub(super) phrases: Vec<Phrase>,
-    pub(super) automaton: AhoCorasick,
+    pub(super) lexicon: Lexicon,
     /// For each literal the range of `uses`.
     pub(super) spans: Vec<(u32, u32)>,
     pub(super) uses: Vec<Use>,
@@ -123,10 +124,13 @@ impl RuleBook {
     pub(super) fn compile(files: &[(&str, &str)]) -> Result<Self, RuleError> {
         let mut builder = Builder::default();
         for key in KEYS {
-            builder.add_use(key, Use::Key);
+            builder.add_use(literal(key, Edge::Part), Use::Key);
         }
-        for lead in super::waits::leads() {
-            builder.add_use(lead, Use::Wait);
+        for (lead, wording) in (0..).zip(super::waits::leads()) {
+            builder.add_use(literal(wording, Edge::Word), Use::Wait { lead });
+        }
+        for (lead, wording) in (0..).zip(super::dependency::leads()) {
+            builder.add_use(literal(wording, Edge::Word), Use::Dependency { lead });
         }
         for (name, source) in files {
             let file = rules::parse(name, source)?;
@@ -136,12 +140,21 @@ impl RuleBook {
     }
 }
 
+impl RuleBook {
+    /// What a literal is used for.
+    pub(super) fn uses_of(&self, literal: usize) -> &[Use] {
+        let span = self.spans.get(literal);
+        span.and_then(|(from, to)| self.uses.get(*from as usize..*to as usize))
+            .unwrap_or_default()
+    }
+}
+
 #[derive(Default)]
 struct Builder {
     rules: Vec<Rule>,
     phrases: Vec<Phrase>,
     words: Vec<Box<str>>,
-    uses: HashMap<String, Vec<Use>>,
+    uses: BTreeMap<Literal, Vec<Use>>,
     marks: HashMap<String, u32>,
     codes: HashMap<Box<str>, Vec<u32>>,
     exceptions: HashMap<Box<str>, Vec<u32>>,
@@ -151,13 +164,22 @@ struct Builder {
     exit: HashMap<i32, Vec<u32>>,
 }
 
+/// A literal that ends a word.
+fn literal(text: &str, start: Edge) -> Literal {
+    Literal {
+        text: text.to_ascii_lowercase().into_bytes().into(),
+        start,
+        end: Edge::Word,
+    }
+}
+
 fn index(len: usize) -> u32 {
     u32::try_from(len).unwrap_or(u32::MAX)
 }
 
 impl Builder {
-    fn add_use(&mut self, literal: &str, used: Use) {
-        let uses = self.uses.entry(literal.to_ascii_lowercase()).or_default();
+    fn add_use(&mut self, literal: Literal, used: Use) {
+        let uses = self.uses.entry(literal).or_default();
         if !uses.contains(&used) {
             uses.push(used);
         }
@@ -252,7 +274,7 @@ impl Builder {
             if is_distinctive(&code) {
                 let word = index(self.words.len());
                 self.words.push(code.as_str().into());
-                self.add_use(&code, Use::Code { rule, word });
+                self.add_use(literal(&code, Edge::Word), Use::Code { rule, word });
             }
             let key = code.to_ascii_lowercase().into_boxed_str();
             self.codes.entry(key).or_default().push(rule);
@@ -262,7 +284,8 @@ impl Builder {
                 Some(end) => (true, end.to_owned()),
                 None => (false, name),
             };
-            self.add_use(&name, Use::Exception { rule, suffix });
+            let start = if suffix { Edge::Part } else { Edge::Word };
+            self.add_use(literal(&name, start), Use::Exception { rule, suffix });
             let map = if suffix {
                 &mut self.exception_ends
             } else {
@@ -292,8 +315,9 @@ impl Builder {
         rule: u32,
     ) -> Result<(), RuleError> {
         let phrase = self.phrase(file, &source.id, "text", text)?;
-        let anchor = self.anchor(phrase);
-        self.add_use(&anchor, Use::Phrase { rule, phrase });
+        if let Some(anchor) = self.anchor(phrase) {
+            self.add_use(anchor, Use::Phrase { rule, phrase });
+        }
         Ok(())
     }
 
@@ -311,13 +335,8 @@ impl Builder {
         Ok(at)
     }
 
-    fn anchor(&self, phrase: u32) -> String {
-        let anchor = self
-            .phrases
-            .get(phrase as usize)
-            .map(Phrase::anchor)
-            .unwrap_or_default();
-        String::from_utf8_lossy(anchor).into_owned()
+    fn anchor(&self, phrase: u32) -> Option<Literal> {
+        self.phrases.get(phrase as usize)?.anchor()
     }
 
     fn mark(
@@ -334,7 +353,9 @@ impl Builder {
         let anchor = self.anchor(phrase);
         let mark = index(self.marks.len());
         self.marks.insert(text.to_owned(), mark);
-        self.add_use(&anchor, Use::Mark { mark, phrase });
+        if let Some(anchor) = anchor {
+            self.add_use(anchor, Use::Mark { mark, phrase });
+        }
         Ok(mark)
     }
 
@@ -352,25 +373,21 @@ impl Builder {
     }
 
     fn finish(self) -> Result<RuleBook, RuleError> {
-        let mut entries: Vec<(String, Vec<Use>)> = self.uses.into_iter().collect();
-        entries.sort_by(|a, b| a.0.cmp(&b.0));
-        let automaton = AhoCorasick::builder()
-            .match_kind(MatchKind::Standard)
-            .kind(Some(AhoCorasickKind::ContiguousNFA))
-            .dense_depth(5)
-            .build(entries.iter().map(|(literal, _)| literal.as_bytes()))
-            .map_err(|error| RuleError::Automaton(error.to_string()))?;
+        let mut literals = Vec::with_capacity(self.uses.len());
+        let mut spans = Vec::with_capacity(self.uses.len());
         let mut uses = Vec::new();
-        let mut spans = Vec::with_capacity(entries.len());
-        for (_, used) in entries {
+        for (literal, used) in self.uses {
             let start = index(uses.len());
             uses.extend(used);
             spans.push((start, index(uses.len())));
+            literals.push(literal);
         }
+        let lexicon =
+            Lexicon::new(&literals).map_err(|error| RuleError::Automaton(error.to_string()))?;
         Ok(RuleBook {
             rules: self.rules,
             phrases: self.phrases,
-            automaton,
+            lexicon,
             spans,
             uses,
             words: self.words,

@@ -1,8 +1,10 @@
 //! A digest by which the same failure is known again, whatever it happened to.
 //!
 //! Masked: numbers, hex ids and UUIDs, quoted values, paths, URLs, addresses and times. Letters are lower-cased, blanks
-//! folded, only the first [`HEAD`] bytes count. The digest is FNV-1a, 64 bits, over the masked bytes: independent of
-//! platform, and kept the same over releases (a test pins it), because stored letters carry it.
+//! folded, only the first [`HEAD`] bytes count. The digest is XXH3, 64 bits, of the masked bytes: independent of platform,
+//! and kept the same over releases (a test pins it), because stored letters carry it.
+
+use xxhash_rust::xxh3::xxh3_64;
 
 use crate::domain::{Failure, Fingerprint};
 
@@ -11,14 +13,12 @@ use super::text::cut;
 /// How much of a text counts, in bytes.
 const HEAD: usize = 2 * 1024;
 
-const OFFSET: u64 = 0xcbf2_9ce4_8422_2325;
-const PRIME: u64 = 0x0000_0100_0000_01b3;
-
 /// Digest of a text.
 pub fn fingerprint(text: &str) -> Fingerprint {
-    let mut digest = Digest::default();
-    digest.mask(cut(text, HEAD));
-    Fingerprint(digest.state)
+    let text = cut(text, HEAD);
+    let mut masked = Masked(Vec::with_capacity(text.len()));
+    masked.mask(text);
+    masked.digest()
 }
 
 /// Digest of a failure: its text, or, where that is empty, what else it says.
@@ -26,17 +26,15 @@ pub(super) fn of_failure(failure: &Failure) -> Fingerprint {
     if !failure.message.trim().is_empty() {
         return fingerprint(&failure.message);
     }
-    let mut digest = Digest::default();
+    let mut masked = Masked(Vec::new());
     for (field, value) in [
         (b'c', failure.code.as_str()),
         (b'e', &failure.exception_type),
         (b'g', &failure.grpc_code),
     ] {
         if !value.is_empty() {
-            digest.push(field);
-            cut(value, HEAD)
-                .bytes()
-                .for_each(|b| digest.push(b.to_ascii_lowercase()));
+            masked.push(field);
+            masked.push_lower(cut(value, HEAD).as_bytes());
         }
     }
     let numbers = [
@@ -45,45 +43,46 @@ pub(super) fn of_failure(failure: &Failure) -> Fingerprint {
     ];
     for (field, number) in numbers {
         if let Some(number) = number {
-            digest.push(field);
-            number
-                .to_le_bytes()
-                .into_iter()
-                .for_each(|b| digest.push(b));
+            masked.push(field);
+            masked.0.extend(number.to_le_bytes());
         }
     }
-    Fingerprint(digest.state)
+    masked.digest()
 }
 
-struct Digest {
-    state: u64,
-    last: u8,
-}
+/// A text without what happens to differ.
+struct Masked(Vec<u8>);
 
-impl Default for Digest {
-    fn default() -> Self {
-        Digest {
-            state: OFFSET,
-            last: b' ',
-        }
+impl Masked {
+    fn digest(&self) -> Fingerprint {
+        Fingerprint(xxh3_64(&self.0))
     }
-}
 
-impl Digest {
     fn push(&mut self, byte: u8) {
-        self.state = (self.state ^ u64::from(byte)).wrapping_mul(PRIME);
-        self.last = byte;
+        self.0.push(byte);
+    }
+
+    fn push_lower(&mut self, bytes: &[u8]) {
+        let start = self.0.len();
+        self.0.extend_from_slice(bytes);
+        if let Some(pushed) = self.0.get_mut(start..) {
+            pushed.make_ascii_lowercase();
+        }
+    }
+
+    fn ends_with(&self, byte: u8) -> bool {
+        self.0.last() == Some(&byte)
     }
 
     /// A mask after a mask says no more than one.
     fn push_mask(&mut self) {
-        if self.last != b'#' {
+        if !self.ends_with(b'#') {
             self.push(b'#');
         }
     }
 
     fn push_space(&mut self) {
-        if self.last != b' ' {
+        if !self.0.is_empty() && !self.ends_with(b' ') {
             self.push(b' ');
         }
     }
@@ -116,8 +115,10 @@ impl Digest {
     /// A token runs to the next blank, quote or bracket. It is kept as far as it is words.
     fn mask_token(&mut self, bytes: &[u8], start: usize) -> usize {
         let rest = bytes.get(start..).unwrap_or_default();
+        let kept = self.0.len();
         let mut seen = 0;
         let mut len = 0;
+        // Most tokens are words, and are taken over on the way.
         for byte in rest {
             let class = class(*byte);
             if class & TOKEN == 0 {
@@ -125,7 +126,12 @@ impl Digest {
             }
             seen |= class;
             len += 1;
+            self.0.push(byte.to_ascii_lowercase());
         }
+        if seen & (DIGIT | SLASH | AT) == 0 {
+            return start + len.max(1);
+        }
+        self.0.truncate(kept);
         // A URL's query belongs to it.
         if seen & SLASH != 0
             && rest
@@ -136,12 +142,6 @@ impl Digest {
             len += rest.iter().skip(len).take_while(query).count();
         }
         let token = rest.get(..len).unwrap_or_default();
-        if seen & (DIGIT | SLASH | AT) == 0 {
-            for byte in token {
-                self.push(byte.to_ascii_lowercase());
-            }
-            return start + len.max(1);
-        }
         let tail = token
             .iter()
             .rev()
@@ -153,11 +153,8 @@ impl Digest {
         } else {
             self.push_words(body);
         }
-        token
-            .get(len - tail..)
-            .unwrap_or_default()
-            .iter()
-            .for_each(|b| self.push(*b));
+        let tail = token.get(len - tail..).unwrap_or_default();
+        self.0.extend_from_slice(tail);
         start + len.max(1)
     }
 
@@ -344,10 +341,22 @@ mod tests {
 
     #[test]
     fn the_digest_stays_the_same_over_releases() {
-        assert_eq!(fingerprint("").to_string(), "cbf29ce484222325");
-        assert_eq!(
-            fingerprint("connection refused").to_string(),
-            fingerprint("Connection  refused").to_string()
-        );
+        for (text, digest) in [
+            ("", "2d06800538d394c2"),
+            ("Connection  refused", "f96385ca1b435464"),
+            ("\0 connection refused ", "f96385ca1b435464"),
+            (
+                "job 550e8400-e29b-41d4-a716-446655440000 on 'db': GET https://a.example/x?y=1 gave 503 (ü)",
+                "37465c3f983123c3",
+            ),
+        ] {
+            assert_eq!(fingerprint(text).to_string(), digest, "{text}");
+        }
+        let bare = Failure {
+            code: "rate_limit_exceeded".to_owned(),
+            http_status: Some(429),
+            ..Failure::default()
+        };
+        assert_eq!(of_failure(&bare).to_string(), "8b42a0fdc6c37c66");
     }
 }

@@ -1,46 +1,38 @@
-//! Fixed wordings after which something stands (a wait, an address), found in one pass.
-
-use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
-
-/// An automaton over a fixed list of wordings, any ASCII case.
-#[derive(Debug)]
-pub(super) struct Leads {
-    automaton: Option<AhoCorasick>,
-}
+//! Fixed wordings after which something stands (a wait, an address). The one pass over the text finds them.
 
 /// A wording that was found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Found {
-    /// Its place in the list.
-    pub(super) lead: usize,
+    /// Its place in its list.
+    pub(super) lead: u32,
     pub(super) start: usize,
     pub(super) end: usize,
 }
 
-/// Most places that are looked at in one text.
-const MAX_FOUND: usize = 64;
-
-impl Leads {
-    pub(super) fn new<'a>(wordings: impl Iterator<Item = &'a str>) -> Self {
-        let automaton = AhoCorasick::builder()
-            .match_kind(MatchKind::Standard)
-            .ascii_case_insensitive(true)
-            .kind(Some(AhoCorasickKind::DFA))
-            .build(wordings)
-            .ok();
-        Leads { automaton }
+impl Found {
+    /// The wording's entry in the list that it is from.
+    pub(super) fn of<T>(self, list: &[T]) -> Option<&T> {
+        list.get(self.lead as usize)
     }
+}
 
-    /// Every wording in the text, the first [`MAX_FOUND`] of them.
-    pub(super) fn find<'a>(&'a self, text: &'a str) -> impl Iterator<Item = Found> + 'a {
-        self.automaton
-            .iter()
-            .flat_map(move |automaton| automaton.find_overlapping_iter(text.as_bytes()))
-            .take(MAX_FOUND)
-            .map(|found| Found {
-                lead: found.pattern().as_usize(),
-                start: found.start(),
-                end: found.end(),
+/// Most places of each sort that are looked at in one text.
+pub(super) const MAX_FOUND: usize = 64;
+
+/// Every wording in the text, as the pass finds them.
+#[cfg(test)]
+pub(super) fn find<'a>(wordings: impl Iterator<Item = &'a str>, text: &str) -> Vec<Found> {
+    let text = text.to_ascii_lowercase();
+    let mut found: Vec<Found> = (0..)
+        .zip(wordings)
+        .flat_map(|(lead, wording)| {
+            text.match_indices(wording).map(move |(start, _)| Found {
+                lead,
+                start,
+                end: start + wording.len(),
             })
-    }
+        })
+        .collect();
+    found.sort_by_key(|found| (found.end, found.start));
+    found
 }

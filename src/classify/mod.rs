@@ -20,6 +20,7 @@ mod book;
 mod dependency;
 mod fingerprint;
 mod leads;
+mod lexicon;
 mod operator;
 mod pattern;
 mod reference;
@@ -157,7 +158,8 @@ fn finish(
     };
     let wait = waits::read(
         failure,
-        scratch.speaks_of_waiting.then_some(folded),
+        folded,
+        &scratch.waits,
         finding.kind,
         context.received_at,
     );
@@ -171,7 +173,7 @@ fn finish(
         confidence: confidence(finding.source, finding.strength),
         retry_after: wait.retry_after,
         server_says_no: wait.server_says_no,
-        dependency: dependency::read(folded, finding.kind),
+        dependency: dependency::read(folded, &scratch.dependencies, finding.kind),
         reference: reference::read(&failure.message, finding.kind),
         fingerprint: fingerprint::of_failure(failure),
     }

@@ -4,17 +4,23 @@
 //! most [`GAP`] bytes), `**` the same over line breaks, `#` a number, `~` at either end lifts the word boundary there,
 //! `^` at the start and `$` at the end bind it to a line's. A backslash makes a sign literal.
 //!
-//! The longest literal of a phrase is its anchor: the automaton finds it, and only then is the rest looked at.
+//! The longest literal of a phrase that holds a whole word is its anchor: it is looked for, and only where it stands is
+//! the rest looked at.
 
-use super::text::{ends_word, find_ignoring_case, is_word, rfind_ignoring_case, starts_word};
+use memchr::memmem::Finder;
+use memchr::memrchr_iter;
+
+use super::lexicon::{Edge, Literal};
+use super::text::{ends_word, is_word, starts_word};
 
 /// Longest text that `*` and `**` stand for, in bytes.
 const GAP: usize = 200;
 
 /// One part of a phrase.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 enum Part {
-    Literal(Vec<u8>),
+    /// In lower case.
+    Literal(Box<Finder<'static>>),
     /// Whether it may run over line breaks.
     Gap(bool),
     Number,
@@ -47,45 +53,54 @@ impl Phrase {
         let ends_line = strip_end(&mut body, '$');
         let free_end = strip_end(&mut body, '~');
         let parts = parse_parts(body);
-        let anchor = parts
-            .iter()
-            .enumerate()
-            .filter_map(|(at, part)| match part {
-                Part::Literal(bytes) => Some((at, bytes.len())),
-                _ => None,
-            })
-            .max_by_key(|&(at, len)| (len, usize::MAX - at))
-            .filter(|&(_, len)| len >= 2)
-            .map(|(at, _)| at)
-            .ok_or_else(|| PhraseError::NoLiteral(source.to_owned()))?;
-        Ok(Phrase {
+        let mut phrase = Phrase {
             parts,
-            anchor,
+            anchor: 0,
             starts_line,
             ends_line,
             free_start,
             free_end,
-        })
+        };
+        phrase.anchor = (0..phrase.parts.len())
+            .filter_map(|at| Some((at, phrase.literal(at)?)))
+            .filter(|(_, literal)| literal.text.len() >= 2)
+            .max_by_key(|(at, literal)| (literal.has_word(), literal.text.len(), usize::MAX - at))
+            .map(|(at, _)| at)
+            .ok_or_else(|| PhraseError::NoLiteral(source.to_owned()))?;
+        Ok(phrase)
     }
 
-    /// The literal that the automaton looks for.
-    pub(super) fn anchor(&self) -> &[u8] {
-        match self.parts.get(self.anchor) {
-            Some(Part::Literal(bytes)) => bytes,
-            _ => &[],
-        }
+    /// The literal that is looked for.
+    pub(super) fn anchor(&self) -> Option<Literal> {
+        self.literal(self.anchor)
+    }
+
+    /// The part at this place, if it is literal text.
+    fn literal(&self, at: usize) -> Option<Literal> {
+        let Some(Part::Literal(finder)) = self.parts.get(at) else {
+            return None;
+        };
+        let edge = |is_outer: bool, is_free: bool| match is_outer && !is_free {
+            true => Edge::Word,
+            false => Edge::Free,
+        };
+        Some(Literal {
+            text: finder.needle().into(),
+            start: edge(at == 0, self.free_start),
+            end: edge(at + 1 == self.parts.len(), self.free_end),
+        })
     }
 
     /// How many bytes of literal text it takes: the measure of how specific it is.
     pub(super) fn weight(&self) -> u32 {
         let literals = self.parts.iter().map(|part| match part {
-            Part::Literal(bytes) => bytes.len(),
+            Part::Literal(finder) => finder.needle().len(),
             _ => 0,
         });
         u32::try_from(literals.sum::<usize>()).unwrap_or(u32::MAX)
     }
 
-    /// The span that the phrase covers, given where its anchor was found.
+    /// The span that the phrase covers in a text in lower case, given where its anchor was found.
     pub(super) fn span(&self, text: &[u8], start: usize, end: usize) -> Option<(usize, usize)> {
         let from = self.walk_back(text, start)?;
         let to = self.walk_on(text, end)?;
@@ -103,13 +118,14 @@ impl Phrase {
             match part {
                 Part::Gap(over_lines) => gap = Some(*over_lines),
                 Part::Number => at = skip_number_back(text, at)?,
-                Part::Literal(bytes) => {
+                Part::Literal(finder) => {
+                    let bytes = finder.needle();
                     let from = at.saturating_sub(match gap.take() {
                         Some(_) => GAP + bytes.len(),
                         None => bytes.len(),
                     });
                     let window = text.get(from..at)?;
-                    let found = from + rfind_ignoring_case(window, bytes)?;
+                    let found = from + rfind(window, bytes)?;
                     self.check_gap(text, found + bytes.len(), at)?;
                     at = found;
                 }
@@ -125,15 +141,16 @@ impl Phrase {
             match part {
                 Part::Gap(over_lines) => gap = Some(*over_lines),
                 Part::Number => at = skip_number(text, at)?,
-                Part::Literal(bytes) => {
+                Part::Literal(finder) => {
+                    let len = finder.needle().len();
                     let reach = match gap.take() {
-                        Some(_) => GAP + bytes.len(),
-                        None => bytes.len(),
+                        Some(_) => GAP + len,
+                        None => len,
                     };
                     let window = text.get(at..text.len().min(at.saturating_add(reach)))?;
-                    let found = at + find_ignoring_case(window, bytes)?;
+                    let found = at + finder.find(window)?;
                     self.check_gap(text, at, found)?;
-                    at = found + bytes.len();
+                    at = found + len;
                 }
             }
         }
@@ -142,7 +159,10 @@ impl Phrase {
 
     /// A gap may hold a line break only where the phrase says so.
     fn check_gap(&self, text: &[u8], from: usize, to: usize) -> Option<()> {
-        let over_lines = self.parts.contains(&Part::Gap(true));
+        let over_lines = self
+            .parts
+            .iter()
+            .any(|part| matches!(part, Part::Gap(true)));
         let gap = text.get(from..to)?;
         (over_lines || !gap.contains(&b'\n')).then_some(())
     }
@@ -194,8 +214,17 @@ fn parse_parts(body: &str) -> Vec<Part> {
 
 fn flush(literal: &mut String, parts: &mut Vec<Part>) {
     if !literal.is_empty() {
-        parts.push(Part::Literal(std::mem::take(literal).into_bytes()));
+        literal.make_ascii_lowercase();
+        let finder = Finder::new(literal.as_bytes()).into_owned();
+        literal.clear();
+        parts.push(Part::Literal(Box::new(finder)));
     }
+}
+
+/// Last position of `needle` in `hay`.
+fn rfind(hay: &[u8], needle: &[u8]) -> Option<usize> {
+    let starts = |at: &usize| hay.get(*at..).is_some_and(|rest| rest.starts_with(needle));
+    memrchr_iter(*needle.first()?, hay).find(starts)
 }
 
 fn is_number_byte(byte: u8) -> bool {
@@ -258,12 +287,13 @@ mod tests {
 
     fn matches(phrase: &str, text: &str) -> bool {
         let phrase = Phrase::parse(phrase).unwrap();
+        let text = text.to_ascii_lowercase();
         let bytes = text.as_bytes();
-        let anchor = phrase.anchor();
+        let anchor = phrase.anchor().unwrap().text;
         (0..bytes.len()).any(|at| {
             bytes
                 .get(at..at + anchor.len())
-                .is_some_and(|w| w.eq_ignore_ascii_case(anchor))
+                .is_some_and(|w| *w == *anchor)
                 && phrase.span(bytes, at, at + anchor.len()).is_some()
         })
     }

@@ -6,6 +6,7 @@ use std::cell::RefCell;
 
 use super::Context;
 use super::book::{RuleBook, Use};
+use super::leads::{Found, MAX_FOUND};
 use super::text::{ends_word, starts_word};
 use crate::domain::Failure;
 
@@ -25,8 +26,10 @@ pub(super) struct Scratch {
     /// What is scanned, in lower case: the automaton is half as large, and built in half the time, without cases.
     lower: String,
     pub(super) hits: Vec<Hit>,
-    /// Whether a wording occurs after which a wait may stand.
-    pub(super) speaks_of_waiting: bool,
+    /// Wordings after which a wait may stand.
+    pub(super) waits: Vec<Found>,
+    /// Wordings by which the name of a dependency may stand.
+    pub(super) dependencies: Vec<Found>,
     marks: Vec<u64>,
 }
 
@@ -48,7 +51,8 @@ pub(super) fn with_scratch<T>(read: impl FnOnce(&mut Scratch) -> T) -> T {
 impl Scratch {
     fn reset(&mut self, marks: usize) {
         self.hits.clear();
-        self.speaks_of_waiting = false;
+        self.waits.clear();
+        self.dependencies.clear();
         self.marks.clear();
         self.marks.resize(marks.div_ceil(64), 0);
     }
@@ -93,53 +97,81 @@ pub(super) fn scan(
 }
 
 fn scan_field(book: &RuleBook, text: &str, is_message: bool, scratch: &mut Scratch) {
-    let bytes = text.as_bytes();
     let mut lower = std::mem::take(&mut scratch.lower);
     lower.clear();
     lower.push_str(text);
     lower.make_ascii_lowercase();
-    for found in book.automaton.find_overlapping_iter(lower.as_bytes()) {
-        let (start, end) = (found.start(), found.end());
-        let Some((from, to)) = book.spans.get(found.pattern().as_usize()) else {
-            continue;
-        };
-        let uses = book
-            .uses
-            .get(*from as usize..*to as usize)
-            .unwrap_or_default();
-        for used in uses {
-            match *used {
-                Use::Mark { mark, phrase } => {
-                    let phrase = book.phrases.get(phrase as usize);
-                    if !scratch.has_mark(mark)
-                        && phrase.is_some_and(|p| p.span(bytes, start, end).is_some())
-                    {
-                        scratch.set_mark(mark);
-                    }
-                }
-                Use::Wait => scratch.speaks_of_waiting |= is_message,
-                _ if !is_message || scratch.hits.len() >= MAX_HITS => {}
-                used => {
-                    if let Some((start, end)) = check(book, bytes, used, start, end) {
-                        scratch.hits.push(Hit { used, start, end });
-                    }
-                }
+    let field = Field {
+        text: text.as_bytes(),
+        lower: lower.as_bytes(),
+    };
+    book.lexicon
+        .find(field.text, field.lower, |literal, start, end| {
+            for used in book.uses_of(literal) {
+                take_in(book, &field, *used, (start, end), is_message, scratch);
+            }
+        });
+    scratch.lower = lower;
+}
+
+/// Takes in one use of a literal that stands at `span`.
+fn take_in(
+    book: &RuleBook,
+    field: &Field<'_>,
+    used: Use,
+    (start, end): (usize, usize),
+    is_message: bool,
+    scratch: &mut Scratch,
+) {
+    match used {
+        Use::Mark { mark, phrase } => {
+            let phrase = book.phrases.get(phrase as usize);
+            if !scratch.has_mark(mark)
+                && phrase.is_some_and(|p| p.span(field.lower, start, end).is_some())
+            {
+                scratch.set_mark(mark);
+            }
+        }
+        _ if !is_message => {}
+        Use::Wait { lead } => note(&mut scratch.waits, Found { lead, start, end }),
+        Use::Dependency { lead } => {
+            note(&mut scratch.dependencies, Found { lead, start, end });
+        }
+        _ if scratch.hits.len() >= MAX_HITS => {}
+        used => {
+            if let Some((start, end)) = check(book, field, used, start, end) {
+                scratch.hits.push(Hit { used, start, end });
             }
         }
     }
-    scratch.lower = lower;
+}
+
+/// What is scanned, as it is and in lower case: positions are the same in both.
+struct Field<'a> {
+    text: &'a [u8],
+    lower: &'a [u8],
+}
+
+fn note(leads: &mut Vec<Found>, found: Found) {
+    if leads.len() < MAX_FOUND {
+        leads.push(found);
+    }
 }
 
 /// Whether the literal stands there as its use demands; the span that it then covers.
 fn check(
     book: &RuleBook,
-    text: &[u8],
+    field: &Field<'_>,
     used: Use,
     start: usize,
     end: usize,
 ) -> Option<(usize, usize)> {
+    let text = field.text;
     match used {
-        Use::Phrase { phrase, .. } => book.phrases.get(phrase as usize)?.span(text, start, end),
+        Use::Phrase { phrase, .. } => {
+            let phrase = book.phrases.get(phrase as usize)?;
+            phrase.span(field.lower, start, end)
+        }
         Use::Key => (starts_key(text, start) && ends_word(text, end)).then_some((start, end)),
         Use::Code { word, .. } => {
             let same_case =
@@ -150,7 +182,7 @@ fn check(
             let starts = suffix || starts_word(text, start);
             (starts && ends_word(text, end) && is_named(text, start, end)).then_some((start, end))
         }
-        Use::Mark { .. } | Use::Wait => None,
+        Use::Mark { .. } | Use::Wait { .. } | Use::Dependency { .. } => None,
     }
 }
 

@@ -33,13 +33,24 @@ const fn is_plain(byte: u8) -> bool {
     byte > b' ' && byte < 0x7f && !matches!(byte, b'"' | b'`' | b'\\')
 }
 
+/// How much is copied as it is: plain bytes, and single spaces between them.
+fn plain_run(bytes: &[u8]) -> usize {
+    let mut len = 0;
+    while let Some(byte) = bytes.get(len).copied() {
+        let is_single =
+            byte == b' ' && len > 0 && bytes.get(len + 1).copied().is_some_and(is_plain);
+        if !is_plain(byte) && !is_single {
+            break;
+        }
+        len += 1;
+    }
+    len
+}
+
 fn fold_span(input: &str, out: &mut String) {
     let mut rest = input;
     while !rest.is_empty() {
-        let run = rest
-            .bytes()
-            .position(|byte| !is_plain(byte))
-            .unwrap_or(rest.len());
+        let run = plain_run(rest.as_bytes());
         let (plain, special) = rest.split_at_checked(run).unwrap_or((rest, ""));
         out.push_str(plain);
         rest = fold_special(special, out);
@@ -156,15 +167,6 @@ pub(super) fn find_ignoring_case(hay: &[u8], needle: &[u8]) -> Option<usize> {
     };
     hay.windows(needle.len())
         .position(|window| stands_there(window, first, needle))
-}
-
-/// Last position of `needle` in `hay`, ASCII case ignored.
-pub(super) fn rfind_ignoring_case(hay: &[u8], needle: &[u8]) -> Option<usize> {
-    let Some(first) = needle.first() else {
-        return Some(hay.len());
-    };
-    hay.windows(needle.len())
-        .rposition(|window| stands_there(window, first, needle))
 }
 
 /// The first byte alone settles nearly every place.

@@ -234,7 +234,7 @@ impl Scale<'_> {
                         self.weigh_code(code, start, Evidence::Span(hit.start, end));
                     }
                 }
-                Use::Mark { .. } | Use::Wait => {}
+                Use::Mark { .. } | Use::Wait { .. } | Use::Dependency { .. } => {}
             }
         }
     }

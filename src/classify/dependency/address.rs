@@ -47,16 +47,14 @@ pub(super) fn address(rest: &str, full: bool) -> Option<String> {
             .unwrap_or(rest)
             .trim_start_matches('\'');
     }
-    let (scheme, rest) = match rest.split_once("://") {
-        Some((scheme, rest))
-            if scheme.len() <= 12
-                && scheme
-                    .bytes()
-                    .all(|b| b.is_ascii_alphanumeric() || b == b'+') =>
-        {
-            (true, rest)
-        }
-        _ => (false, rest),
+    let scheme = rest
+        .bytes()
+        .take(12)
+        .take_while(|b| b.is_ascii_alphanumeric() || *b == b'+')
+        .count();
+    let (scheme, rest) = match rest.get(scheme..).and_then(|rest| rest.strip_prefix("://")) {
+        Some(rest) => (true, rest),
+        None => (false, rest),
     };
     let end = rest
         .find(|c: char| {

@@ -6,11 +6,11 @@
 mod address;
 mod wordings;
 
-use std::sync::LazyLock;
+use memchr::memchr_iter;
 
 use crate::domain::{Family, Kind};
 
-use super::leads::{Found, Leads};
+use super::leads::Found;
 use super::text::is_word;
 use Shape::{Address, FullAddress, Name, Path, Pool, Remote};
 use address::{LIMIT, address, digits, is_file, is_host, join, split_port};
@@ -28,30 +28,41 @@ pub fn reads_as_same_host(a: &str, b: &str) -> bool {
         }
 }
 
-static FOUND: LazyLock<Leads> = LazyLock::new(|| {
+/// The wordings by which a name may stand: those before it, then those after it.
+pub(super) fn leads() -> impl Iterator<Item = &'static str> {
     let leads = LEADS.iter().map(|(lead, _)| *lead);
-    Leads::new(leads.chain(TRAILS.iter().copied()))
-});
+    leads.chain(TRAILS.iter().copied())
+}
 
-/// The dependency, lower-cased where it is an address.
-pub(super) fn read(text: &str, kind: Kind) -> Option<String> {
+/// The dependency, lower-cased where it is an address; `leads` are those of [`leads`] that the text holds.
+pub(super) fn read(text: &str, leads: &[Found], kind: Kind) -> Option<String> {
     if !speaks_of_dependencies(kind) {
         return None;
     }
     let may_be_address = kind.family().is_about_a_dependency() || kind == Kind::Misconfigured;
-    let mut best: Option<(usize, String)> = None;
-    for found in FOUND.find(text) {
+    let mut best: Option<(u32, String)> = None;
+    let mut nothing_there = None;
+    for found in leads.iter().copied() {
         // The list is in order of precision; what comes later in it cannot win any more.
         if best.as_ref().is_some_and(|(lead, _)| *lead <= found.lead) {
             continue;
         }
-        let value = match LEADS.get(found.lead) {
-            Some((_, shape)) if *shape == Name || may_be_address => after_lead(text, found, *shape),
+        let shape = found.of(LEADS).map(|(_, shape)| *shape);
+        if shape.is_some() && is_inside(text.as_bytes(), found) {
+            continue;
+        }
+        // `could not connect to ` ends with `connect to `: the same place is looked at once.
+        if nothing_there == Some((found.end, shape)) {
+            continue;
+        }
+        let value = match shape {
+            Some(shape) if shape == Name || may_be_address => after_lead(text, found, shape),
             Some(_) => None,
             None => subject(text, found, kind),
         };
-        if let Some(value) = value {
-            best = Some((found.lead, value));
+        match value {
+            Some(value) => best = Some((found.lead, value)),
+            None => nothing_there = Some((found.end, shape)),
         }
     }
     best.map(|(_, value)| value)
@@ -84,16 +95,15 @@ fn remote_address(rest: &str) -> Option<String> {
     is_host(host).then(|| join(host, port.unwrap_or_default()))
 }
 
+/// Whether the wording is the end of a longer word.
+fn is_inside(bytes: &[u8], found: Found) -> bool {
+    let before = found.start.checked_sub(1).and_then(|i| bytes.get(i));
+    let first = bytes.get(found.start);
+    before.copied().is_some_and(is_word) && first.copied().is_some_and(is_word)
+}
+
 fn after_lead(text: &str, found: Found, shape: Shape) -> Option<String> {
-    let bytes = text.as_bytes();
-    let inside = found
-        .start
-        .checked_sub(1)
-        .and_then(|i| bytes.get(i))
-        .copied()
-        .is_some_and(is_word)
-        && bytes.get(found.start).copied().is_some_and(is_word);
-    let rest = text.get(found.end..).filter(|_| !inside)?;
+    let rest = text.get(found.end..)?;
     match shape {
         Pool => pool(rest),
         Remote => remote_address(rest),
@@ -188,10 +198,8 @@ fn refused_address(text: &str, kind: Kind) -> Option<String> {
 
 /// Whether a colon with a digit behind it is there: most words have none, and need no closer look.
 fn may_have_a_port(token: &str) -> bool {
-    token
-        .as_bytes()
-        .windows(2)
-        .any(|pair| matches!(pair, [b':', digit] if digit.is_ascii_digit()))
+    let bytes = token.as_bytes();
+    memchr_iter(b':', bytes).any(|at| bytes.get(at + 1).is_some_and(u8::is_ascii_digit))
 }
 
 #[cfg(test)]
@@ -201,7 +209,8 @@ mod tests {
     fn named(kind: Kind, text: &str) -> Option<String> {
         let mut folded = String::new();
         super::super::text::fold(text, &mut folded);
-        read(&folded, kind)
+        let found = super::super::leads::find(leads(), &folded);
+        read(&folded, &found, kind)
     }
 
     #[test]

@@ -15,6 +15,7 @@ use duration::duration;
 use text::from_text;
 pub(super) use text::leads;
 
+use super::leads::Found;
 use crate::domain::{Failure, Kind, Timestamp};
 
 /// Longest wait that is believed.
@@ -28,11 +29,16 @@ pub(super) struct Wait {
     pub(super) server_says_no: bool,
 }
 
-/// Reads headers first, then the folded text.
-/// `None` for `folded`: none of the [`leads`] occurs in it.
-pub(super) fn read(failure: &Failure, folded: Option<&str>, kind: Kind, now: Timestamp) -> Wait {
+/// Reads headers first, then the folded text, in which those of the [`leads`] were found.
+pub(super) fn read(
+    failure: &Failure,
+    folded: &str,
+    found: &[Found],
+    kind: Kind,
+    now: Timestamp,
+) -> Wait {
     let retry_after = from_headers(failure, kind, now)
-        .or_else(|| from_text(folded?, now))
+        .or_else(|| from_text(folded, found, now))
         .filter(|wait| *wait <= LONGEST);
     Wait {
         retry_after,

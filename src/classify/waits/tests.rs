@@ -5,7 +5,8 @@ use super::*;
 const NOW: Timestamp = Timestamp::from_secs(1_700_000_000);
 
 fn text(message: &str) -> Option<u64> {
-    from_text(message, NOW)
+    let found = crate::classify::leads::find(leads(), message);
+    from_text(message, &found, NOW)
         .filter(|w| *w <= LONGEST)
         .map(|w| u64::try_from(w.as_millis()).unwrap())
 }
@@ -51,7 +52,7 @@ fn headers(kind: Kind, list: &[(&str, &str)]) -> Option<u64> {
             .collect(),
         ..Failure::default()
     };
-    read(&failure, None, kind, NOW)
+    read(&failure, "", &[], kind, NOW)
         .retry_after
         .map(|w| u64::try_from(w.as_millis()).unwrap())
 }

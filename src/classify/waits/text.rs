@@ -1,11 +1,10 @@
 //! Waits that a text states in words.
 
-use std::sync::LazyLock;
 use std::time::Duration;
 
 use super::duration::{bare_number, duration};
 use super::{from_seconds, until};
-use crate::classify::leads::{Found, Leads};
+use crate::classify::leads::Found;
 use crate::classify::text::{find_ignoring_case, is_word};
 use crate::domain::Timestamp;
 
@@ -68,13 +67,11 @@ pub(in crate::classify) fn leads() -> impl Iterator<Item = &'static str> {
     LEADS.iter().map(|(lead, _)| *lead)
 }
 
-static FOUND: LazyLock<Leads> = LazyLock::new(|| Leads::new(leads()));
-
-pub(super) fn from_text(text: &str, now: Timestamp) -> Option<Duration> {
+pub(super) fn from_text(text: &str, leads: &[Found], now: Timestamp) -> Option<Duration> {
     let mut best: Option<(usize, Duration)> = None;
     let mut dated = None;
-    for found in FOUND.find(text) {
-        let Some((lead, unit)) = LEADS.get(found.lead) else {
+    for found in leads.iter().copied() {
+        let Some((lead, unit)) = found.of(LEADS) else {
             continue;
         };
         // The longest lead is the most precise one.

@@ -1,0 +1,548 @@
+//! Finds thousands of literals in a text, each by the rarest of its words.
+//!
+//! Nearly all that rules look for is made of whole words. So the text is split into words once, each word is looked up
+//! once, and only where it leads to literals are these compared with what stands there: cheaper than an automaton over
+//! all of them, and a small part of its size. The few literals without a whole word (`~` phrases, scripts without
+//! spaces) are left to an automaton.
+
+use std::collections::{BTreeMap, HashMap};
+use std::ops::Range;
+
+use aho_corasick::automaton::Automaton;
+use aho_corasick::dfa::DFA;
+use aho_corasick::{Anchored, BuildError, MatchKind, packed};
+use foldhash::fast::FixedState;
+
+use super::text::is_word;
+
+/// What must be so where a literal starts or ends, if it starts or ends with a letter or digit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) enum Edge {
+    /// A word starts or ends there.
+    Word,
+    /// The same, or a part of a name: `errorCode`, `error_code`. For starts only.
+    Part,
+    /// Anything.
+    Free,
+}
+
+/// A literal in lower case, and its edges.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) struct Literal {
+    pub(super) text: Box<[u8]>,
+    pub(super) start: Edge,
+    pub(super) end: Edge,
+}
+
+/// Where a word leads: to a literal that holds it at an offset, between some bytes.
+#[derive(Debug, Clone, Copy)]
+struct Lead {
+    literal: u32,
+    offset: u32,
+    before: Beside,
+    after: Beside,
+}
+
+/// Up to four bytes beside a word: nearly every literal that does not stand there is told by them, without a look at it.
+#[derive(Debug, Clone, Copy)]
+struct Beside {
+    bytes: u32,
+    mask: u32,
+}
+
+impl Beside {
+    /// The nearest bytes, in the order in which they go away from the word.
+    fn of(mut bytes: impl Iterator<Item = u8>) -> Self {
+        let (mut beside, mut mask) = ([0; 4], [0; 4]);
+        for (at, known) in beside.iter_mut().zip(&mut mask) {
+            if let Some(byte) = bytes.next() {
+                (*at, *known) = (byte, u8::MAX);
+            }
+        }
+        Beside {
+            bytes: u32::from_le_bytes(beside),
+            mask: u32::from_le_bytes(mask),
+        }
+    }
+
+    const fn fits(self, beside: u32) -> bool {
+        beside & self.mask == self.bytes
+    }
+}
+
+/// The leads of each word. Nearly all words fit into a number, which is compared in an instant.
+#[derive(Debug, Default)]
+struct Index {
+    short: HashMap<u128, Range<u32>, FixedState>,
+    long: HashMap<Box<[u8]>, Range<u32>, FixedState>,
+    longest: usize,
+}
+
+/// Longest word that is kept as a number.
+const SHORT: usize = size_of::<u128>();
+
+impl Index {
+    fn insert(&mut self, word: &[u8], leads: Range<u32>) {
+        self.longest = self.longest.max(word.len());
+        if word.len() <= SHORT {
+            self.short.insert(packed_word(word, 0..word.len()), leads);
+        } else {
+            self.long.insert(word.into(), leads);
+        }
+    }
+
+    /// The leads of the word that stands there.
+    #[inline]
+    fn get(&self, text: &[u8], word: Range<usize>) -> Option<Range<u32>> {
+        let found = match word.len() {
+            0..=SHORT => self.short.get(&packed_word(text, word)),
+            len if len <= self.longest => self.long.get(text.get(word)?),
+            _ => None,
+        };
+        found.cloned()
+    }
+}
+
+/// A word of at most [`SHORT`] bytes as a number: no word holds a zero byte, so the shorter ones stay apart.
+#[inline]
+fn packed_word(text: &[u8], word: Range<usize>) -> u128 {
+    let len = word.len();
+    match text.get(word.start..).and_then(|text| text.first_chunk()) {
+        Some(bytes) if len > 0 => {
+            let unused = 8 * SHORT.saturating_sub(len);
+            u128::from_le_bytes(*bytes) << unused >> unused
+        }
+        _ => {
+            let mut bytes = [0; SHORT];
+            for (to, from) in bytes.iter_mut().zip(text.get(word).unwrap_or_default()) {
+                *to = *from;
+            }
+            u128::from_le_bytes(bytes)
+        }
+    }
+}
+
+/// The compiled literals.
+#[derive(Debug)]
+pub(super) struct Lexicon {
+    texts: Vec<Box<[u8]>>,
+    leads: Vec<Lead>,
+    words: Index,
+    /// Words that may also be the last part of a name.
+    parts: Index,
+    loose: Loose,
+    /// Those that a text of ASCII alone cannot hold.
+    loose_foreign: Loose,
+}
+
+/// Literals that no word leads to.
+#[derive(Debug)]
+struct Loose {
+    /// Tells at once that none stands there, as in nearly every text.
+    first: Option<packed::Searcher>,
+    automaton: DFA,
+    literals: Vec<u32>,
+}
+
+/// Which of a literal's words it is found by.
+enum Choice {
+    Word(Range<usize>),
+    Part(Range<usize>),
+    None,
+}
+
+impl Lexicon {
+    /// Compiles the literals; [`Lexicon::find`] names them by their places in this list.
+    pub(super) fn new(literals: &[Literal]) -> Result<Self, BuildError> {
+        let mut frequency: HashMap<&[u8], u32> = HashMap::new();
+        for literal in literals {
+            for word in words(&literal.text) {
+                let word = literal.text.get(word).unwrap_or_default();
+                *frequency.entry(word).or_default() += 1;
+            }
+        }
+        let mut by_word: BTreeMap<&[u8], Vec<Lead>> = BTreeMap::new();
+        let mut by_part: BTreeMap<&[u8], Vec<Lead>> = BTreeMap::new();
+        let (mut loose, mut foreign) = (Vec::new(), Vec::new());
+        for (at, literal) in (0..).zip(literals) {
+            let lead = |range: &Range<usize>| Lead {
+                literal: at,
+                offset: count(range.start),
+                before: before(&literal.text, range.start),
+                after: after(&literal.text, range.end),
+            };
+            let word = |range: &Range<usize>| literal.text.get(range.clone()).unwrap_or_default();
+            match literal.choose(&frequency) {
+                Choice::Word(range) => {
+                    by_word.entry(word(&range)).or_default().push(lead(&range));
+                }
+                Choice::Part(range) => {
+                    by_word.entry(word(&range)).or_default().push(lead(&range));
+                    by_part.entry(word(&range)).or_default().push(lead(&range));
+                }
+                Choice::None if literal.text.is_ascii() => loose.push(at),
+                Choice::None => foreign.push(at),
+            }
+        }
+        let mut leads = Vec::new();
+        Ok(Lexicon {
+            words: index(by_word, &mut leads),
+            parts: index(by_part, &mut leads),
+            leads,
+            loose: Loose::new(literals, loose)?,
+            loose_foreign: Loose::new(literals, foreign)?,
+            texts: literals
+                .iter()
+                .map(|literal| literal.text.clone())
+                .collect(),
+        })
+    }
+
+    /// Calls `found` with each literal that stands in the text, and where; `lower` is the text in lower case.
+    pub(super) fn find(
+        &self,
+        text: &[u8],
+        lower: &[u8],
+        mut found: impl FnMut(usize, usize, usize),
+    ) {
+        let mut at = 0;
+        while let Some(byte) = text.get(at).copied() {
+            if class(byte) == 0 {
+                at += 1;
+                continue;
+            }
+            let start = at;
+            let mut seen = 0;
+            while let Some(class) = text.get(at).map(|byte| class(*byte))
+                && class != 0
+            {
+                seen |= class;
+                at += 1;
+            }
+            self.look_up(&self.words, lower, start..at, &mut found);
+            if seen & JOINED != 0 {
+                // Only the end of a name can be a part that is looked for, and none is long.
+                for part in (start + 1).max(at.saturating_sub(self.parts.longest))..at {
+                    if starts_part(text, part) {
+                        self.look_up(&self.parts, lower, part..at, &mut found);
+                    }
+                }
+            }
+        }
+        self.loose.find(lower, &mut found);
+        if !lower.is_ascii() {
+            self.loose_foreign.find(lower, &mut found);
+        }
+    }
+
+    #[inline]
+    fn look_up(
+        &self,
+        index: &Index,
+        lower: &[u8],
+        word: Range<usize>,
+        found: &mut impl FnMut(usize, usize, usize),
+    ) {
+        let Some(range) = index.get(lower, word.clone()) else {
+            return;
+        };
+        let leads = self.leads.get(range.start as usize..range.end as usize);
+        let before = bytes_before(lower, word.start);
+        let after = bytes_after(lower, word.end);
+        for lead in leads.unwrap_or_default() {
+            if !lead.before.fits(before) || !lead.after.fits(after) {
+                continue;
+            }
+            let Some(text) = self.texts.get(lead.literal as usize) else {
+                continue;
+            };
+            let Some(start) = word.start.checked_sub(lead.offset as usize) else {
+                continue;
+            };
+            let end = start + text.len();
+            if lower.get(start..end) == Some(&**text) {
+                found(lead.literal as usize, start, end);
+            }
+        }
+    }
+}
+
+impl Literal {
+    /// The rarest word by which the literal is surely found, the longer one of two.
+    fn choose(&self, frequency: &HashMap<&[u8], u32>) -> Choice {
+        let rarest = |is_usable: &dyn Fn(&Range<usize>) -> bool| {
+            words(&self.text)
+                .filter(|word| self.ends_there(word) && is_usable(word))
+                .min_by_key(|word| {
+                    let bytes = self.text.get(word.clone()).unwrap_or_default();
+                    let times = frequency.get(bytes).copied().unwrap_or_default();
+                    (times, usize::MAX - word.len())
+                })
+        };
+        let starts = |word: &Range<usize>| word.start > 0 || self.start == Edge::Word;
+        if let Some(word) = rarest(&starts) {
+            return Choice::Word(word);
+        }
+        match rarest(&|_| self.start == Edge::Part) {
+            Some(word) => Choice::Part(word),
+            None => Choice::None,
+        }
+    }
+
+    /// Whether the word ends in every text where it ends in the literal.
+    fn ends_there(&self, word: &Range<usize>) -> bool {
+        word.end < self.text.len() || self.end == Edge::Word
+    }
+
+    /// Whether a whole word leads to it.
+    pub(super) fn has_word(&self) -> bool {
+        !matches!(self.choose(&HashMap::new()), Choice::None)
+    }
+}
+
+impl Loose {
+    fn new(literals: &[Literal], chosen: Vec<u32>) -> Result<Self, BuildError> {
+        let texts: Vec<&[u8]> = chosen
+            .iter()
+            .filter_map(|at| literals.get(*at as usize))
+            .map(|literal| &*literal.text)
+            .collect();
+        let automaton = DFA::builder()
+            .match_kind(MatchKind::Standard)
+            .prefilter(false)
+            .build(&texts)?;
+        Ok(Loose {
+            first: packed::Searcher::new(&texts),
+            automaton,
+            literals: chosen,
+        })
+    }
+
+    fn find(&self, lower: &[u8], found: &mut impl FnMut(usize, usize, usize)) {
+        let from = match &self.first {
+            Some(first) => match first.find(lower) {
+                Some(hit) => hit.start(),
+                None => return,
+            },
+            None => 0,
+        };
+        let automaton = &self.automaton;
+        let Ok(mut state) = automaton.start_state(Anchored::No) else {
+            return;
+        };
+        for (end, byte) in (from + 1..).zip(lower.get(from..).unwrap_or_default()) {
+            state = automaton.next_state(Anchored::No, state, *byte);
+            if !automaton.is_match(state) {
+                continue;
+            }
+            for index in 0..automaton.match_len(state) {
+                let pattern = automaton.match_pattern(state, index);
+                if let Some(literal) = self.literals.get(pattern.as_usize()) {
+                    let start = end - automaton.pattern_len(pattern);
+                    found(*literal as usize, start, end);
+                }
+            }
+        }
+    }
+}
+
+fn index(by_word: BTreeMap<&[u8], Vec<Lead>>, leads: &mut Vec<Lead>) -> Index {
+    let mut index = Index::default();
+    for (word, led) in by_word {
+        let start = count(leads.len());
+        leads.extend(led);
+        index.insert(word, start..count(leads.len()));
+    }
+    index
+}
+
+/// [`before`] without the mask: four bytes in one go, where there are as many.
+#[inline]
+fn bytes_before(text: &[u8], at: usize) -> u32 {
+    match text.get(..at).and_then(|text| text.last_chunk()) {
+        Some(bytes) => u32::from_be_bytes(*bytes),
+        None => before(text, at).bytes,
+    }
+}
+
+/// [`after`] without the mask.
+#[inline]
+fn bytes_after(text: &[u8], at: usize) -> u32 {
+    match text.get(at..).and_then(|text| text.first_chunk()) {
+        Some(bytes) => u32::from_le_bytes(*bytes),
+        None => after(text, at).bytes,
+    }
+}
+
+fn before(text: &[u8], at: usize) -> Beside {
+    Beside::of(text.get(..at).unwrap_or_default().iter().rev().copied())
+}
+
+fn after(text: &[u8], at: usize) -> Beside {
+    Beside::of(text.get(at..).unwrap_or_default().iter().copied())
+}
+
+fn count(len: usize) -> u32 {
+    u32::try_from(len).unwrap_or(u32::MAX)
+}
+
+/// The spans of the words of a text.
+fn words(text: &[u8]) -> impl Iterator<Item = Range<usize>> + '_ {
+    let mut at = 0;
+    std::iter::from_fn(move || {
+        let start = at + text.get(at..)?.iter().position(|byte| is_word(*byte))?;
+        let len = text.get(start..)?.iter().take_while(|byte| is_word(**byte));
+        at = start + len.count();
+        Some(start..at)
+    })
+}
+
+/// Whether a part of a name starts here: `error_code`, `errorCode`, `HTTPError`.
+fn starts_part(text: &[u8], at: usize) -> bool {
+    let upper = |at: usize| text.get(at).is_some_and(u8::is_ascii_uppercase);
+    let lower = |at: usize| text.get(at).is_some_and(u8::is_ascii_lowercase);
+    let before = at.wrapping_sub(1);
+    text.get(before) == Some(&b'_') || upper(at) && (!upper(before) || lower(at + 1))
+}
+
+const WORD: u8 = 1;
+/// Where it stands within a word, a part may start.
+const JOINED: u8 = 2;
+
+#[allow(
+    clippy::indexing_slicing,
+    reason = "evaluated by the compiler: out of bounds would fail the build"
+)]
+const CLASSES: [u8; 256] = {
+    let mut classes = [0; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        let b = byte as u8;
+        if is_word(b) {
+            let joins = b == b'_' || b.is_ascii_uppercase();
+            classes[byte] = if joins { WORD | JOINED } else { WORD };
+        }
+        byte += 1;
+    }
+    classes
+};
+
+#[inline]
+fn class(byte: u8) -> u8 {
+    CLASSES.get(usize::from(byte)).copied().unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::super::text::{ends_word, starts_word};
+    use super::*;
+
+    fn literal(text: &str, start: Edge, end: Edge) -> Literal {
+        Literal {
+            text: text.as_bytes().into(),
+            start,
+            end,
+        }
+    }
+
+    fn found(literals: &[Literal], text: &str) -> Vec<(usize, usize)> {
+        let lexicon = Lexicon::new(literals).unwrap();
+        let mut all = Vec::new();
+        let lower = text.to_ascii_lowercase();
+        lexicon.find(text.as_bytes(), lower.as_bytes(), |at, start, end| {
+            assert_eq!(&*literals[at].text, &lower.as_bytes()[start..end]);
+            all.push((at, start));
+        });
+        all.sort_unstable();
+        all
+    }
+
+    /// What the whole-text search would find, edges respected.
+    fn expected(literals: &[Literal], text: &str) -> Vec<(usize, usize)> {
+        let lower = text.to_ascii_lowercase();
+        let mut all = Vec::new();
+        for (at, literal) in literals.iter().enumerate() {
+            let wanted = std::str::from_utf8(&literal.text).unwrap();
+            for start in 0..lower.len() {
+                if !lower.as_bytes()[start..].starts_with(wanted.as_bytes()) {
+                    continue;
+                }
+                let starts = match literal.start {
+                    Edge::Word => starts_word(lower.as_bytes(), start),
+                    Edge::Part => {
+                        starts_word(lower.as_bytes(), start) || starts_part(text.as_bytes(), start)
+                    }
+                    Edge::Free => true,
+                };
+                let end = start + wanted.len();
+                if starts && (literal.end == Edge::Free || ends_word(lower.as_bytes(), end)) {
+                    all.push((at, start));
+                }
+            }
+        }
+        all.sort_unstable();
+        all
+    }
+
+    #[test]
+    fn literals_are_found_by_a_word_by_a_part_and_without_either() {
+        let literals = [
+            literal("rate limit", Edge::Word, Edge::Word),
+            literal("limit", Edge::Free, Edge::Free),
+            literal("code", Edge::Part, Edge::Word),
+            literal("timeouterror", Edge::Part, Edge::Word),
+            literal(" not found", Edge::Free, Edge::Free),
+            literal("请求", Edge::Word, Edge::Word),
+            literal("retry_after", Edge::Word, Edge::Word),
+            literal("context_length_exceeded", Edge::Word, Edge::Word),
+            literal("preconditionfailederror", Edge::Part, Edge::Word),
+        ];
+        let cases: [(&str, &[usize]); 14] = [
+            ("Rate Limit!", &[0, 1]),
+            // Its other edge is for who asks to check.
+            ("rate limits", &[0, 1]),
+            ("grate limit", &[1]),
+            ("a codec, errorCode, zip_code, decode", &[2, 2]),
+            ("HTTPTimeoutError", &[3]),
+            ("mytimeouterror", &[]),
+            ("x not foundling", &[4]),
+            ("您的请求", &[5]),
+            ("retry_after_ms retry_after", &[6]),
+            ("'context_length_exceeded'", &[7]),
+            ("context_length_exceeded_", &[]),
+            ("HTTPPreconditionFailedError: x", &[8]),
+            ("", &[]),
+            ("_", &[]),
+        ];
+        for (text, want) in cases {
+            let got: Vec<usize> = found(&literals, text).iter().map(|(at, _)| *at).collect();
+            assert_eq!(got, want, "{text}");
+        }
+    }
+
+    proptest! {
+        /// No more is missed than a search of the whole text would miss; the edges are then checked by who asks.
+        #[test]
+        fn nothing_is_missed(
+            texts in prop::collection::btree_set("[ab_ ']{1,5}|[Aab]{2,3} [ab]{1,2}|é[ab]", 1..12),
+            edges in prop::collection::vec((0usize..3, prop::bool::ANY), 12),
+            text in "[abAB_ 'é]{0,40}",
+        ) {
+            let starts = [Edge::Word, Edge::Part, Edge::Free];
+            let literals: Vec<Literal> = texts
+                .iter()
+                .zip(edges)
+                .map(|(text, (start, free))| {
+                    let end = if free { Edge::Free } else { Edge::Word };
+                    literal(&text.to_ascii_lowercase(), starts[start], end)
+                })
+                .collect();
+            let got = found(&literals, &text);
+            for wanted in expected(&literals, &text) {
+                prop_assert!(got.contains(&wanted), "{wanted:?} in {got:?}: {literals:?}");
+            }
+        }
+    }
+}
