@@ -1,4 +1,4 @@
-//! All built-in rules, compiled once: one automaton over every literal, and maps for codes, type names and statuses.
+//! All built-in rules, compiled once: a lexicon of every literal, and maps for codes, type names and statuses.
 //!
 //! Invariant: indices stored in the maps are positions in `rules`, `phrases` and `uses` of the same book.
 

@@ -1,4 +1,4 @@
-//! One pass of the automaton over the folded text, and over the few short fields that may show which vendor speaks.
+//! One pass of the lexicon over the folded text, and over the few short fields that may show which vendor speaks.
 //!
 //! What was found is kept in a scratch area that a thread uses over and over: a read allocates nothing but its result.
 
@@ -23,7 +23,7 @@ pub(super) struct Hit {
 pub(super) struct Scratch {
     /// The folded message.
     pub(super) text: String,
-    /// What is scanned, in lower case: the automaton is half as large, and built in half the time, without cases.
+    /// What is scanned, in lower case, as all literals are.
     lower: String,
     pub(super) hits: Vec<Hit>,
     /// Wordings after which a wait may stand.
