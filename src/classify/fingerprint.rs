@@ -110,15 +110,14 @@ impl Masked {
                 _ => self.mask_token(bytes, at),
             };
         }
+        self.0.make_ascii_lowercase();
     }
 
     /// A token runs to the next blank, quote or bracket. It is kept as far as it is words.
     fn mask_token(&mut self, bytes: &[u8], start: usize) -> usize {
         let rest = bytes.get(start..).unwrap_or_default();
-        let kept = self.0.len();
         let mut seen = 0;
         let mut len = 0;
-        // Most tokens are words, and are taken over on the way.
         for byte in rest {
             let class = class(*byte);
             if class & TOKEN == 0 {
@@ -126,12 +125,12 @@ impl Masked {
             }
             seen |= class;
             len += 1;
-            self.0.push(byte.to_ascii_lowercase());
         }
         if seen & (DIGIT | SLASH | AT) == 0 {
+            self.0
+                .extend_from_slice(rest.get(..len).unwrap_or_default());
             return start + len.max(1);
         }
-        self.0.truncate(kept);
         // A URL's query belongs to it.
         if seen & SLASH != 0
             && rest
@@ -163,7 +162,7 @@ impl Masked {
             if byte.is_ascii_digit() {
                 self.push_mask();
             } else {
-                self.push(byte.to_ascii_lowercase());
+                self.push(*byte);
             }
         }
     }

@@ -29,20 +29,36 @@ pub(super) fn fold(input: &str, out: &mut String) {
 }
 
 /// Whether a byte is copied as it is.
-const fn is_plain(byte: u8) -> bool {
-    byte > b' ' && byte < 0x7f && !matches!(byte, b'"' | b'`' | b'\\')
+#[inline]
+fn is_plain(byte: u8) -> bool {
+    PLAIN.get(usize::from(byte)).copied().unwrap_or(false)
 }
+
+#[allow(
+    clippy::indexing_slicing,
+    reason = "evaluated by the compiler: out of bounds would fail the build"
+)]
+const PLAIN: [bool; 256] = {
+    let mut plain = [false; 256];
+    let mut byte = b'!';
+    while byte <= b'~' {
+        plain[byte as usize] = !matches!(byte, b'"' | b'`' | b'\\');
+        byte += 1;
+    }
+    plain
+};
 
 /// How much is copied as it is: plain bytes, and single spaces between them.
 fn plain_run(bytes: &[u8]) -> usize {
     let mut len = 0;
     while let Some(byte) = bytes.get(len).copied() {
-        let is_single =
-            byte == b' ' && len > 0 && bytes.get(len + 1).copied().is_some_and(is_plain);
-        if !is_plain(byte) && !is_single {
+        if is_plain(byte) {
+            len += 1;
+        } else if byte == b' ' && len > 0 && bytes.get(len + 1).copied().is_some_and(is_plain) {
+            len += 2;
+        } else {
             break;
         }
-        len += 1;
     }
     len
 }
