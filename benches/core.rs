@@ -158,7 +158,11 @@ fn judging(criterion: &mut Criterion) -> Fallible<()> {
         turns += 1;
         turns.to_string()
     };
-    for (name, failure) in [("retry", structured()), ("reprompt", long())] {
+    for (name, failure) in [
+        ("retry", structured()),
+        ("300 bytes", medium()),
+        ("reprompt", long()),
+    ] {
         let request = request(failure);
         criterion.bench_function(&format!("judge/new turn, {name}"), |bencher| {
             bencher.iter_batched(

@@ -54,7 +54,8 @@ struct Looks {
 /// Turns in a concurrent map.
 #[derive(Debug)]
 pub struct MemoryStore {
-    turns: DashMap<TurnKey, Turn>,
+    /// Boxed: a shard that grows moves all that it holds, with its lock held.
+    turns: DashMap<TurnKey, Box<Turn>>,
     tenants: DashMap<Arc<str>, Arc<Tenant>>,
     options: MemoryStoreOptions,
     /// Which tenant the next sweep begins with.
@@ -102,7 +103,7 @@ impl MemoryStore {
                 return Updated { evicted, ..updated };
             }
             Entry::Vacant(free) => {
-                let mut turn = open(key, now);
+                let mut turn = Box::new(open(key, now));
                 let value = change(&mut turn);
                 let due = turn.due(&self.options.lifetimes);
                 free.insert(turn);
@@ -231,7 +232,7 @@ impl MemoryStore {
         let removed = self
             .turns
             .remove_if(&key(name, turn_id), |_, turn| !stays(turn));
-        removed.map(|(_, turn)| turn)
+        removed.map(|(_, turn)| *turn)
     }
 
     /// Looks at a turn that came due: ends it, forgets it, or says when it is due again.
