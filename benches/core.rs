@@ -23,6 +23,10 @@ use backstop::store::{MemoryStore, MemoryStoreOptions};
 use backstop::turn::Lifetimes;
 use criterion::{BatchSize, Criterion, criterion_group, criterion_main};
 
+/// The service's own.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 type Fallible<T> = Result<T, Box<dyn std::error::Error>>;
 
 /// A failure with code and status: the text need not decide.

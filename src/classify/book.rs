@@ -138,9 +138,7 @@ impl RuleBook {
         }
         builder.finish()
     }
-}
 
-impl RuleBook {
     /// What a literal is used for.
     pub(super) fn uses_of(&self, literal: usize) -> &[Use] {
         let span = self.spans.get(literal);
@@ -315,9 +313,7 @@ impl Builder {
         rule: u32,
     ) -> Result<(), RuleError> {
         let phrase = self.phrase(file, &source.id, "text", text)?;
-        if let Some(anchor) = self.anchor(phrase) {
-            self.add_use(anchor, Use::Phrase { rule, phrase });
-        }
+        self.add_anchor(phrase, Use::Phrase { rule, phrase });
         Ok(())
     }
 
@@ -335,8 +331,11 @@ impl Builder {
         Ok(at)
     }
 
-    fn anchor(&self, phrase: u32) -> Option<Literal> {
-        self.phrases.get(phrase as usize)?.anchor()
+    fn add_anchor(&mut self, phrase: u32, used: Use) {
+        let phrase = self.phrases.get(phrase as usize);
+        if let Some(anchor) = phrase.and_then(Phrase::anchor) {
+            self.add_use(anchor, used);
+        }
     }
 
     fn mark(
@@ -350,12 +349,9 @@ impl Builder {
             return Ok(*mark);
         }
         let phrase = self.phrase(file, rule, field, text)?;
-        let anchor = self.anchor(phrase);
         let mark = index(self.marks.len());
         self.marks.insert(text.to_owned(), mark);
-        if let Some(anchor) = anchor {
-            self.add_use(anchor, Use::Mark { mark, phrase });
-        }
+        self.add_anchor(phrase, Use::Mark { mark, phrase });
         Ok(mark)
     }
 

@@ -8,7 +8,7 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use crate::domain::{Failure, Fingerprint};
 
-use super::text::cut;
+use super::text::{byte_table, cut, look_up};
 
 /// How much of a text counts, in bytes.
 const HEAD: usize = 2 * 1024;
@@ -188,23 +188,11 @@ const fn classify(byte: u8) -> u8 {
     }
 }
 
-#[allow(
-    clippy::indexing_slicing,
-    reason = "evaluated by the compiler: out of bounds would fail the build"
-)]
-const CLASSES: [u8; 256] = {
-    let mut classes = [0; 256];
-    let mut byte = 0;
-    while byte < 256 {
-        classes[byte] = classify(byte as u8);
-        byte += 1;
-    }
-    classes
-};
+byte_table!(CLASSES: u8 = classify);
 
 #[inline]
 fn class(byte: u8) -> u8 {
-    CLASSES.get(usize::from(byte)).copied().unwrap_or(0)
+    look_up(&CLASSES, byte)
 }
 
 /// A path, URL, address or host with a port: anything with a slash, an `@`, or dotted numbers.

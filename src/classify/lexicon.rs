@@ -8,12 +8,10 @@
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 
-use aho_corasick::automaton::Automaton;
-use aho_corasick::dfa::DFA;
-use aho_corasick::{Anchored, BuildError, MatchKind, packed};
+use aho_corasick::{AhoCorasick, AhoCorasickKind, BuildError, Input, MatchKind, packed};
 use foldhash::fast::FixedState;
 
-use super::text::is_word;
+use super::text::{byte_table, is_word, look_up};
 
 /// What must be so where a literal starts or ends, if it starts or ends with a letter or digit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -140,7 +138,7 @@ pub(super) struct Lexicon {
 struct Loose {
     /// Tells at once that none stands there, as in nearly every text.
     first: Option<packed::Searcher>,
-    automaton: DFA,
+    automaton: AhoCorasick,
     literals: Vec<u32>,
 }
 
@@ -307,8 +305,9 @@ impl Loose {
             .filter_map(|at| literals.get(*at as usize))
             .map(|literal| &*literal.text)
             .collect();
-        let automaton = DFA::builder()
+        let automaton = AhoCorasick::builder()
             .match_kind(MatchKind::Standard)
+            .kind(Some(AhoCorasickKind::DFA))
             .prefilter(false)
             .build(&texts)?;
         Ok(Loose {
@@ -326,21 +325,10 @@ impl Loose {
             },
             None => 0,
         };
-        let automaton = &self.automaton;
-        let Ok(mut state) = automaton.start_state(Anchored::No) else {
-            return;
-        };
-        for (end, byte) in (from + 1..).zip(lower.get(from..).unwrap_or_default()) {
-            state = automaton.next_state(Anchored::No, state, *byte);
-            if !automaton.is_match(state) {
-                continue;
-            }
-            for index in 0..automaton.match_len(state) {
-                let pattern = automaton.match_pattern(state, index);
-                if let Some(literal) = self.literals.get(pattern.as_usize()) {
-                    let start = end - automaton.pattern_len(pattern);
-                    found(*literal as usize, start, end);
-                }
+        let rest = Input::new(lower).range(from..);
+        for hit in self.automaton.find_overlapping_iter(rest) {
+            if let Some(literal) = self.literals.get(hit.pattern().as_usize()) {
+                found(*literal as usize, hit.start(), hit.end());
             }
         }
     }
@@ -409,27 +397,19 @@ const WORD: u8 = 1;
 /// Where it stands within a word, a part may start.
 const JOINED: u8 = 2;
 
-#[allow(
-    clippy::indexing_slicing,
-    reason = "evaluated by the compiler: out of bounds would fail the build"
-)]
-const CLASSES: [u8; 256] = {
-    let mut classes = [0; 256];
-    let mut byte = 0;
-    while byte < 256 {
-        let b = byte as u8;
-        if is_word(b) {
-            let joins = b == b'_' || b.is_ascii_uppercase();
-            classes[byte] = if joins { WORD | JOINED } else { WORD };
-        }
-        byte += 1;
+const fn classify(byte: u8) -> u8 {
+    match byte {
+        b'_' | b'A'..=b'Z' => WORD | JOINED,
+        _ if is_word(byte) => WORD,
+        _ => 0,
     }
-    classes
-};
+}
+
+byte_table!(CLASSES: u8 = classify);
 
 #[inline]
 fn class(byte: u8) -> u8 {
-    CLASSES.get(usize::from(byte)).copied().unwrap_or(0)
+    look_up(&CLASSES, byte)
 }
 
 #[cfg(test)]

@@ -7,8 +7,7 @@
 //! The longest literal of a phrase that holds a whole word is its anchor: it is looked for, and only where it stands is
 //! the rest looked at.
 
-use memchr::memmem::Finder;
-use memchr::memrchr_iter;
+use memchr::memmem::{self, Finder};
 
 use super::lexicon::{Edge, Literal};
 use super::text::{ends_word, is_word, starts_word};
@@ -125,7 +124,7 @@ impl Phrase {
                         None => bytes.len(),
                     });
                     let window = text.get(from..at)?;
-                    let found = from + rfind(window, bytes)?;
+                    let found = from + memmem::rfind(window, bytes)?;
                     self.check_gap(text, found + bytes.len(), at)?;
                     at = found;
                 }
@@ -219,12 +218,6 @@ fn flush(literal: &mut String, parts: &mut Vec<Part>) {
         literal.clear();
         parts.push(Part::Literal(Box::new(finder)));
     }
-}
-
-/// Last position of `needle` in `hay`.
-fn rfind(hay: &[u8], needle: &[u8]) -> Option<usize> {
-    let starts = |at: &usize| hay.get(*at..).is_some_and(|rest| rest.starts_with(needle));
-    memrchr_iter(*needle.first()?, hay).find(starts)
 }
 
 fn is_number_byte(byte: u8) -> bool {

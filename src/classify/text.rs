@@ -28,25 +28,43 @@ pub(super) fn fold(input: &str, out: &mut String) {
     }
 }
 
-/// Whether a byte is copied as it is.
+/// A table of what a `const fn` says of each byte, made by the compiler.
+macro_rules! byte_table {
+    ($name:ident: $type:ty = $says:ident) => {
+        #[allow(
+            clippy::indexing_slicing,
+            reason = "evaluated by the compiler: out of bounds would fail the build"
+        )]
+        const $name: [$type; 256] = {
+            let mut table = [$says(0); 256];
+            let mut byte = 0;
+            while byte < table.len() {
+                table[byte] = $says(byte as u8);
+                byte += 1;
+            }
+            table
+        };
+    };
+}
+pub(super) use byte_table;
+
+/// What a table says of a byte.
 #[inline]
-fn is_plain(byte: u8) -> bool {
-    PLAIN.get(usize::from(byte)).copied().unwrap_or(false)
+pub(super) fn look_up<T: Copy + Default>(table: &[T; 256], byte: u8) -> T {
+    table.get(usize::from(byte)).copied().unwrap_or_default()
 }
 
-#[allow(
-    clippy::indexing_slicing,
-    reason = "evaluated by the compiler: out of bounds would fail the build"
-)]
-const PLAIN: [bool; 256] = {
-    let mut plain = [false; 256];
-    let mut byte = b'!';
-    while byte <= b'~' {
-        plain[byte as usize] = !matches!(byte, b'"' | b'`' | b'\\');
-        byte += 1;
-    }
-    plain
-};
+/// Whether a byte is copied as it is.
+const fn is_copied(byte: u8) -> bool {
+    byte > b' ' && byte < 0x7f && !matches!(byte, b'"' | b'`' | b'\\')
+}
+
+byte_table!(COPIED: bool = is_copied);
+
+#[inline]
+fn is_plain(byte: u8) -> bool {
+    look_up(&COPIED, byte)
+}
 
 /// How much is copied as it is: plain bytes, and single spaces between them.
 fn plain_run(bytes: &[u8]) -> usize {

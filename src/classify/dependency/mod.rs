@@ -11,7 +11,7 @@ use memchr::memchr_iter;
 use crate::domain::{Family, Kind};
 
 use super::leads::Found;
-use super::text::is_word;
+use super::text::{is_word, starts_word};
 use Shape::{Address, FullAddress, Name, Path, Pool, Remote};
 use address::{LIMIT, address, digits, is_file, is_host, join, split_port};
 use wordings::{COMMON, LEADS, Shape, TRAILS};
@@ -48,7 +48,7 @@ pub(super) fn read(text: &str, leads: &[Found], kind: Kind) -> Option<String> {
             continue;
         }
         let shape = found.of(LEADS).map(|(_, shape)| *shape);
-        if shape.is_some() && is_inside(text.as_bytes(), found) {
+        if shape.is_some() && !starts_word(text.as_bytes(), found.start) {
             continue;
         }
         // `could not connect to ` ends with `connect to `: the same place is looked at once.
@@ -93,13 +93,6 @@ fn remote_address(rest: &str) -> Option<String> {
         .split_once("remotePort")
         .map(|(_, port)| digits(port.trim_start_matches([':', ' ', '\''])));
     is_host(host).then(|| join(host, port.unwrap_or_default()))
-}
-
-/// Whether the wording is the end of a longer word.
-fn is_inside(bytes: &[u8], found: Found) -> bool {
-    let before = found.start.checked_sub(1).and_then(|i| bytes.get(i));
-    let first = bytes.get(found.start);
-    before.copied().is_some_and(is_word) && first.copied().is_some_and(is_word)
 }
 
 fn after_lead(text: &str, found: Found, shape: Shape) -> Option<String> {

@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::duration::{bare_number, duration};
 use super::{from_seconds, until};
 use crate::classify::leads::Found;
-use crate::classify::text::{find_ignoring_case, is_word};
+use crate::classify::text::{ends_word, find_ignoring_case, starts_word};
 use crate::domain::Timestamp;
 
 /// Phrases before a wait, and the unit of a bare number after them in seconds.
@@ -89,14 +89,7 @@ pub(super) fn from_text(text: &str, leads: &[Found], now: Timestamp) -> Option<D
 
 /// The wait that stands after a lead.
 fn after_lead(bytes: &[u8], found: Found, lead: &str, unit: f64) -> Option<Duration> {
-    let inside_word = found
-        .start
-        .checked_sub(1)
-        .and_then(|i| bytes.get(i))
-        .copied()
-        .is_some_and(is_word)
-        || bytes.get(found.end).copied().is_some_and(is_word);
-    if inside_word {
+    if !starts_word(bytes, found.start) || !ends_word(bytes, found.end) {
         return None;
     }
     let rest = bytes.get(found.end..)?;

@@ -182,6 +182,21 @@ fn an_attempt_that_names_no_key_carries_the_one_that_was_told_last() {
 }
 
 #[test]
+fn a_denial_that_is_given_again_tells_its_key_again() {
+    let mut world = World::new(TOOLS);
+    let asks = ask("a", 1, "erase").request_id("r1");
+    let denied = world.admit(&asks);
+    assert!(!denied.admitted);
+    assert_eq!(denied.idempotency_key, key(0));
+    // The worker goes on under a key of its own, which does nothing.
+    let first = world.verdict(&fail("a", 1, "erase", Kind::RateLimited).key("mine"));
+    assert_eq!(first.idempotency_key, "mine");
+    assert_eq!(world.admit(&asks).idempotency_key, key(0));
+    let second = world.verdict(&fail("a", 2, "erase", Kind::Timeout));
+    assert_eq!(second.idempotency_key, key(0));
+}
+
+#[test]
 fn a_finding_binds_no_key() {
     let mut world = World::new(TOOLS);
     let mut look = fail("a", 1, "bash", Kind::Timeout);
