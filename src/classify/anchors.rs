@@ -3,6 +3,10 @@
 //! A number in a text is mostly an id, a port, a line or a count of tokens. It counts as a status only after words such
 //! as `status` or `HTTP`, in brackets, before a reason phrase, or alone at the start.
 
+use std::ops::Range;
+
+use super::book::Use;
+use super::scan::Scratch;
 use super::text::{is_word, starts_word};
 
 /// Words that may stand between a key and its value.
@@ -30,6 +34,12 @@ pub(super) fn code_after(text: &str, at: usize) -> Option<(usize, usize)> {
         start = end;
     }
     None
+}
+
+/// The spans of all codes that the message states behind a key.
+pub(super) fn codes(read: &Scratch) -> impl Iterator<Item = (usize, usize)> {
+    let keys = read.hits.iter().filter(|hit| hit.used == Use::Key);
+    keys.filter_map(|key| code_after(read.message(), key.end))
 }
 
 fn skip_separators(bytes: &[u8], from: usize) -> usize {
@@ -79,31 +89,32 @@ pub(super) struct Stated {
 }
 
 impl Statuses {
-    pub(super) fn new(field: Option<u16>, _text: &str) -> Self {
+    pub(super) fn new(field: Option<u16>) -> Self {
         Statuses {
             field,
             in_text: None,
         }
     }
 
-    fn in_text(&mut self, text: &str) -> &[Stated] {
-        self.in_text.get_or_insert_with(|| stated(text))
+    fn in_text(&mut self, read: &Scratch) -> &[Stated] {
+        self.in_text
+            .get_or_insert_with(|| stated(read.message(), read.words.spans()))
     }
 
     /// Whether one of `wanted` is stated anywhere.
-    pub(super) fn any_of(&mut self, text: &str, wanted: &[u16]) -> bool {
+    pub(super) fn any_of(&mut self, read: &Scratch, wanted: &[u16]) -> bool {
         self.field.is_some_and(|status| wanted.contains(&status))
             || self
-                .in_text(text)
+                .in_text(read)
                 .iter()
                 .any(|found| wanted.contains(&found.status))
     }
 
     /// The status that counts, with its span where it is in the text. What a gateway wraps in a 400 or 500 of its own
     /// says more than the wrapping.
-    pub(super) fn deciding(&mut self, text: &str) -> Option<(u16, Option<(usize, usize)>)> {
+    pub(super) fn deciding(&mut self, read: &Scratch) -> Option<(u16, Option<(usize, usize)>)> {
         let field = self.field;
-        let inner = self.in_text(text).last().copied();
+        let inner = self.in_text(read).last().copied();
         match (field, inner) {
             (Some(status), Some(inner))
                 if matches!(status, 100..=399 | 400 | 500) && inner.status >= 400 =>
@@ -120,45 +131,40 @@ impl Statuses {
 /// Most statuses that are read from one text.
 const MAX_STATED: usize = 16;
 
-/// Every status that the text states.
-pub(super) fn stated(text: &str) -> Vec<Stated> {
+/// Every status that the text with these words states.
+fn stated(text: &str, words: impl Iterator<Item = Range<usize>>) -> Vec<Stated> {
     let bytes = text.as_bytes();
-    let mut found = Vec::new();
-    let mut at = 0;
-    while let Some(offset) = bytes
-        .get(at..)
-        .and_then(|rest| rest.iter().position(|b| matches!(b, b'4' | b'5')))
-    {
-        let start = at + offset;
-        let end = start + 3;
-        at = start + 1;
-        let Some(status) = three_digits(bytes, start) else {
-            continue;
-        };
-        at = end;
-        if is_stated(text, bytes, start, end) {
-            found.push(Stated { status, start, end });
-            if found.len() == MAX_STATED {
-                break;
-            }
-        }
-    }
-    found
+    words
+        .filter(|word| word.len() == 3)
+        .filter_map(|word| {
+            let status = error_status(bytes, &word)?;
+            is_stated(text, bytes, word.start, word.end).then_some(Stated {
+                status,
+                start: word.start,
+                end: word.end,
+            })
+        })
+        .take(MAX_STATED)
+        .collect()
 }
 
-fn three_digits(bytes: &[u8], start: usize) -> Option<u16> {
-    let digits = bytes.get(start..start + 3)?;
-    let number = digits.iter().try_fold(0u16, |sum, b| {
-        b.is_ascii_digit().then(|| sum * 10 + u16::from(b - b'0'))
-    })?;
-    let before = start.checked_sub(1).and_then(|at| bytes.get(at)).copied();
-    let after = bytes.get(start + 3).copied();
-    let joined_before =
-        before.is_some_and(|b| is_word(b) || matches!(b, b'.' | b'-' | b'#' | b'$' | b'+'));
-    let joined_after = after.is_some_and(is_word)
-        || matches!(after, Some(b'%' | b'/' | b'-'))
-        || after == Some(b'.') && bytes.get(start + 4).is_some_and(u8::is_ascii_digit);
-    (!joined_before && !joined_after).then_some(number)
+/// The word as a status of an error, if it is a number of its own.
+fn error_status(bytes: &[u8], word: &Range<usize>) -> Option<u16> {
+    let [
+        first @ b'4'..=b'5',
+        second @ b'0'..=b'9',
+        third @ b'0'..=b'9',
+    ] = *bytes.get(word.clone())?
+    else {
+        return None;
+    };
+    let [first, second, third] = [first, second, third].map(|digit| u16::from(digit - b'0'));
+    let before = word.start.checked_sub(1).and_then(|at| bytes.get(at));
+    let after = bytes.get(word.end);
+    let joined_before = matches!(before, Some(b'.' | b'-' | b'#' | b'$' | b'+'));
+    let joined_after = matches!(after, Some(b'%' | b'/' | b'-'))
+        || after == Some(&b'.') && bytes.get(word.end + 1).is_some_and(u8::is_ascii_digit);
+    (!joined_before && !joined_after).then_some(first * 100 + second * 10 + third)
 }
 
 /// Words before a number that make it a status.
@@ -334,6 +340,7 @@ pub(super) fn grpc_name(code: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::super::words::Words;
     use super::*;
 
     #[test]
@@ -365,7 +372,12 @@ mod tests {
             ("job 404", &[]),
         ];
         for (text, want) in cases {
-            let got: Vec<u16> = stated(text).iter().map(|found| found.status).collect();
+            let mut words = Words::default();
+            words.read(text);
+            let got: Vec<u16> = stated(text, words.spans())
+                .iter()
+                .map(|found| found.status)
+                .collect();
             assert_eq!(&got, want, "{text}");
         }
     }

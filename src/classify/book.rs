@@ -6,9 +6,11 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use super::lexicon::{Edge, Lexicon, Literal};
+use super::operator::{self, OperatorRules};
 use super::pattern::Phrase;
 use super::rules::{self, RuleError, RuleFile, RuleSource, Strength};
 use crate::domain::{Execution, Kind, Origin};
+use crate::policy::OperatorRule;
 
 /// One compiled rule.
 #[derive(Debug, Clone)]
@@ -88,6 +90,9 @@ pub(super) struct RuleBook {
     pub(super) grpc: HashMap<Box<str>, Vec<u32>>,
     pub(super) exit: HashMap<i32, Vec<u32>>,
     pub(super) marks: usize,
+    /// From here on marks are the operator's.
+    pub(super) operators_marks: u32,
+    pub(super) operator: OperatorRules,
 }
 
 /// Words after which a code may stand.
@@ -116,12 +121,12 @@ const KEYS: &[&str] = &[
 ];
 
 impl RuleBook {
-    /// Compiles the files that are built in.
-    pub(super) fn builtin() -> Result<Self, RuleError> {
-        Self::compile(rules::FILES)
-    }
-
-    pub(super) fn compile(files: &[(&str, &str)]) -> Result<Self, RuleError> {
+    /// Compiles rule files, and the operator's rules that go before them; `own_texts` are this system's own words.
+    pub(super) fn compile(
+        files: &[(&str, &str)],
+        operator: &[OperatorRule],
+        own_texts: &[&str],
+    ) -> Result<Self, RuleError> {
         let mut builder = Builder::default();
         for key in KEYS {
             builder.add_use(literal(key, Edge::Part), Use::Key);
@@ -136,7 +141,9 @@ impl RuleBook {
             let file = rules::parse(name, source)?;
             builder.add_file(name, &file)?;
         }
-        builder.finish()
+        let operators_marks = builder.marks_given;
+        let operator = builder.add_operator(operator, own_texts)?;
+        builder.finish(operators_marks, operator)
     }
 
     /// What a literal is used for.
@@ -154,6 +161,7 @@ struct Builder {
     words: Vec<Box<str>>,
     uses: BTreeMap<Literal, Vec<Use>>,
     marks: HashMap<String, u32>,
+    marks_given: u32,
     codes: HashMap<Box<str>, Vec<u32>>,
     exceptions: HashMap<Box<str>, Vec<u32>>,
     exception_ends: HashMap<Box<str>, Vec<u32>>,
@@ -349,10 +357,65 @@ impl Builder {
             return Ok(*mark);
         }
         let phrase = self.phrase(file, rule, field, text)?;
-        let mark = index(self.marks.len());
+        let mark = self.new_mark(phrase);
         self.marks.insert(text.to_owned(), mark);
-        self.add_anchor(phrase, Use::Mark { mark, phrase });
         Ok(mark)
+    }
+
+    fn new_mark(&mut self, phrase: u32) -> u32 {
+        let mark = self.marks_given;
+        self.marks_given += 1;
+        self.add_anchor(phrase, Use::Mark { mark, phrase });
+        mark
+    }
+
+    fn add_operator(
+        &mut self,
+        rules: &[OperatorRule],
+        own_texts: &[&str],
+    ) -> Result<OperatorRules, RuleError> {
+        let mut compiled = OperatorRules::default();
+        for text in own_texts.iter().chain(&[operator::OWN_TEXT]) {
+            let mut folded = String::new();
+            super::text::fold(text, &mut folded);
+            if let Some(phrase) = Phrase::exactly(&folded) {
+                let at = index(self.phrases.len());
+                self.phrases.push(phrase);
+                compiled.own.push(self.new_mark(at));
+            }
+        }
+        for rule in rules {
+            // Never shared with another rule's: where they stand is asked for.
+            let mut marks = |field, lines: &str| -> Result<Vec<u32>, RuleError> {
+                let lines = lines.lines().filter(|line| !line.trim().is_empty());
+                lines
+                    .map(|line| {
+                        let phrase = self.phrase("policy", &rule.id, field, line)?;
+                        Ok(self.new_mark(phrase))
+                    })
+                    .collect()
+            };
+            let text = marks("text", rule.text.as_deref().unwrap_or_default())?;
+            let unless = marks("unless", rule.unless.as_deref().unwrap_or_default())?;
+            let says_nothing = text.is_empty()
+                && rule.code.is_none()
+                && rule.exception.is_none()
+                && rule.http_status.is_none();
+            if says_nothing {
+                return Err(RuleError::Field {
+                    file: "policy".to_owned(),
+                    rule: rule.id.to_string(),
+                    field: "text",
+                    detail: "matches nothing; set text, code, exception or http_status".to_owned(),
+                });
+            }
+            compiled.rules.push(operator::Compiled {
+                rule: rule.clone(),
+                text,
+                unless,
+            });
+        }
+        Ok(compiled)
     }
 
     fn marks_of(
@@ -368,7 +431,7 @@ impl Builder {
             .collect()
     }
 
-    fn finish(self) -> Result<RuleBook, RuleError> {
+    fn finish(self, operators_marks: u32, operator: OperatorRules) -> Result<RuleBook, RuleError> {
         let mut literals = Vec::with_capacity(self.uses.len());
         let mut spans = Vec::with_capacity(self.uses.len());
         let mut uses = Vec::new();
@@ -393,7 +456,9 @@ impl Builder {
             http: self.http,
             grpc: self.grpc,
             exit: self.exit,
-            marks: self.marks.len(),
+            marks: self.marks_given as usize,
+            operators_marks,
+            operator,
         })
     }
 }

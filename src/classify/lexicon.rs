@@ -8,10 +8,11 @@
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 
-use aho_corasick::{AhoCorasick, AhoCorasickKind, BuildError, Input, MatchKind, packed};
+use aho_corasick::{AhoCorasick, AhoCorasickKind, BuildError, MatchKind, Span, packed};
 use foldhash::fast::FixedState;
 
-use super::text::{byte_table, is_word, look_up};
+use super::text::is_word;
+use super::words::Words;
 
 /// What must be so where a literal starts or ends, if it starts or ends with a letter or digit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -69,8 +70,10 @@ impl Beside {
 }
 
 /// The leads of each word. Nearly all words fit into a number, which is compared in an instant.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Index {
+    /// A bit for each hash: most words of a text lead nowhere, and that is all they cost.
+    known: Box<[u64]>,
     short: HashMap<u128, Range<u32>, FixedState>,
     long: HashMap<Box<[u8]>, Range<u32>, FixedState>,
     longest: usize,
@@ -80,45 +83,86 @@ struct Index {
 const SHORT: usize = size_of::<u128>();
 
 impl Index {
+    fn new(by_word: BTreeMap<&[u8], Vec<Lead>>, leads: &mut Vec<Lead>) -> Self {
+        let bits = (BITS_A_WORD * by_word.len()).next_power_of_two();
+        let mut index = Index {
+            known: vec![0; bits.div_ceil(64)].into(),
+            short: HashMap::default(),
+            long: HashMap::default(),
+            longest: 0,
+        };
+        for (word, led) in by_word {
+            let start = count(leads.len());
+            leads.extend(led);
+            index.insert(word, start..count(leads.len()));
+        }
+        index
+    }
+
     fn insert(&mut self, word: &[u8], leads: Range<u32>) {
         self.longest = self.longest.max(word.len());
-        if word.len() <= SHORT {
-            self.short.insert(packed_word(word, 0..word.len()), leads);
-        } else {
+        if word.len() > SHORT {
             self.long.insert(word.into(), leads);
+            return;
         }
+        let mut padded = [0; SHORT];
+        for (to, from) in padded.iter_mut().zip(word) {
+            *to = *from;
+        }
+        let word = u128::from_le_bytes(padded);
+        let (place, bit) = self.place(word);
+        if let Some(bits) = self.known.get_mut(place) {
+            *bits |= bit;
+        }
+        self.short.insert(word, leads);
     }
 
-    /// The leads of the word that stands there.
+    /// The leads of the word that stands there in a text with sixteen bytes after it.
     #[inline]
-    fn get(&self, text: &[u8], word: Range<usize>) -> Option<Range<u32>> {
-        let found = match word.len() {
-            0..=SHORT => self.short.get(&packed_word(text, word)),
-            len if len <= self.longest => self.long.get(text.get(word)?),
-            _ => None,
+    fn get(&self, padded: &[u8], word: Range<usize>) -> Option<Range<u32>> {
+        let Some(kept) = KEPT.get(word.len()) else {
+            return match word.len() <= self.longest {
+                true => self.long.get(padded.get(word)?).cloned(),
+                false => None,
+            };
         };
-        found.cloned()
+        let bytes = padded.get(word.start..)?.first_chunk()?;
+        let word = u128::from_le_bytes(*bytes) & kept;
+        let (place, bit) = self.place(word);
+        match self.known.get(place).is_some_and(|bits| bits & bit != 0) {
+            true => self.short.get(&word).cloned(),
+            false => None,
+        }
+    }
+
+    /// Where the word's bit is: by the high bits of a product, which all bits of the word have a say in.
+    #[inline]
+    fn place(&self, word: u128) -> (usize, u64) {
+        let (low, high) = (word as u64, (word >> 64) as u64);
+        let mixed = low ^ high.wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        let hash = mixed.wrapping_mul(0xD6E8_FEB8_6659_FD93) >> 32;
+        let place = (hash >> 6) as usize & (self.known.len() - 1);
+        (place, 1 << (hash % 64))
     }
 }
 
-/// A word of at most [`SHORT`] bytes as a number: no word holds a zero byte, so the shorter ones stay apart.
-#[inline]
-fn packed_word(text: &[u8], word: Range<usize>) -> u128 {
-    let len = word.len();
-    match text.get(word.start..).and_then(|text| text.first_chunk()) {
-        Some(bytes) if len > 0 => {
-            let unused = 8 * SHORT.saturating_sub(len);
-            u128::from_le_bytes(*bytes) << unused >> unused
-        }
-        _ => {
-            let mut bytes = [0; SHORT];
-            for (to, from) in bytes.iter_mut().zip(text.get(word).unwrap_or_default()) {
-                *to = *from;
-            }
-            u128::from_le_bytes(bytes)
-        }
+/// Few enough words share a bit.
+const BITS_A_WORD: usize = 16;
+
+/// The bytes of a number that a word of each length fills. No word holds a zero byte, so the shorter ones stay apart.
+#[allow(
+    clippy::indexing_slicing,
+    reason = "evaluated by the compiler: out of bounds would fail the build"
+)]
+const KEPT: [u128; SHORT + 1] = {
+    let mut kept = [0; SHORT + 1];
+    let mut len = 1;
+    while len <= SHORT {
+        kept[len] = u128::MAX >> (8 * (SHORT - len));
+        len += 1;
     }
-}
+    kept
+};
 
 /// The compiled literals.
 #[derive(Debug)]
@@ -136,8 +180,8 @@ pub(super) struct Lexicon {
 /// Literals that no word leads to.
 #[derive(Debug)]
 struct Loose {
-    /// Tells at once that none stands there, as in nearly every text.
-    first: Option<packed::Searcher>,
+    /// Finds the next of them, where they are few enough for it.
+    next: Option<packed::Searcher>,
     automaton: AhoCorasick,
     literals: Vec<u32>,
 }
@@ -184,8 +228,8 @@ impl Lexicon {
         }
         let mut leads = Vec::new();
         Ok(Lexicon {
-            words: index(by_word, &mut leads),
-            parts: index(by_part, &mut leads),
+            words: Index::new(by_word, &mut leads),
+            parts: Index::new(by_part, &mut leads),
             leads,
             loose: Loose::new(literals, loose)?,
             loose_foreign: Loose::new(literals, foreign)?,
@@ -196,40 +240,19 @@ impl Lexicon {
         })
     }
 
-    /// Calls `found` with each literal that stands in the text, and where; `lower` is the text in lower case.
-    pub(super) fn find(
-        &self,
-        text: &[u8],
-        lower: &[u8],
-        mut found: impl FnMut(usize, usize, usize),
-    ) {
-        let mut at = 0;
-        while let Some(byte) = text.get(at).copied() {
-            if class(byte) == 0 {
-                at += 1;
-                continue;
-            }
-            let start = at;
-            let mut seen = 0;
-            while let Some(class) = text.get(at).map(|byte| class(*byte))
-                && class != 0
-            {
-                seen |= class;
-                at += 1;
-            }
-            self.look_up(&self.words, lower, start..at, &mut found);
-            if seen & JOINED != 0 {
-                // Only the end of a name can be a part that is looked for, and none is long.
-                for part in (start + 1).max(at.saturating_sub(self.parts.longest))..at {
-                    if starts_part(text, part) {
-                        self.look_up(&self.parts, lower, part..at, &mut found);
-                    }
-                }
-            }
+    /// Calls `found` with each literal that stands in the text of these words, and where.
+    pub(super) fn find(&self, words: &Words, mut found: impl FnMut(usize, usize, usize)) {
+        let padded = words.lower_padded();
+        for word in words.spans() {
+            self.look_up(&self.words, padded, word, &mut found);
         }
-        self.loose.find(lower, &mut found);
+        for part in words.parts() {
+            self.look_up(&self.parts, padded, part, &mut found);
+        }
+        let lower = words.lower();
+        self.loose.find(self, lower, &mut found);
         if !lower.is_ascii() {
-            self.loose_foreign.find(lower, &mut found);
+            self.loose_foreign.find(self, lower, &mut found);
         }
     }
 
@@ -311,37 +334,34 @@ impl Loose {
             .prefilter(false)
             .build(&texts)?;
         Ok(Loose {
-            first: packed::Searcher::new(&texts),
+            next: packed::Searcher::new(&texts),
             automaton,
             literals: chosen,
         })
     }
 
-    fn find(&self, lower: &[u8], found: &mut impl FnMut(usize, usize, usize)) {
-        let from = match &self.first {
-            Some(first) => match first.find(lower) {
-                Some(hit) => hit.start(),
-                None => return,
-            },
-            None => 0,
-        };
-        let rest = Input::new(lower).range(from..);
-        for hit in self.automaton.find_overlapping_iter(rest) {
-            if let Some(literal) = self.literals.get(hit.pattern().as_usize()) {
-                found(*literal as usize, hit.start(), hit.end());
+    /// Goes from one place where some stand to the next: nearly every text has none at all.
+    fn find(&self, lexicon: &Lexicon, lower: &[u8], found: &mut impl FnMut(usize, usize, usize)) {
+        let Some(next) = &self.next else {
+            for hit in self.automaton.find_overlapping_iter(lower) {
+                if let Some(literal) = self.literals.get(hit.pattern().as_usize()) {
+                    found(*literal as usize, hit.start(), hit.end());
+                }
             }
+            return;
+        };
+        let mut from = 0;
+        while let Some(hit) = next.find_in(lower, Span::from(from..lower.len())) {
+            let rest = lower.get(hit.start()..).unwrap_or_default();
+            for literal in &self.literals {
+                let text = lexicon.texts.get(*literal as usize);
+                if let Some(text) = text.filter(|text| rest.starts_with(text)) {
+                    found(*literal as usize, hit.start(), hit.start() + text.len());
+                }
+            }
+            from = hit.start() + 1;
         }
     }
-}
-
-fn index(by_word: BTreeMap<&[u8], Vec<Lead>>, leads: &mut Vec<Lead>) -> Index {
-    let mut index = Index::default();
-    for (word, led) in by_word {
-        let start = count(leads.len());
-        leads.extend(led);
-        index.insert(word, start..count(leads.len()));
-    }
-    index
 }
 
 /// [`before`] without the mask: four bytes in one go, where there are as many.
@@ -385,33 +405,6 @@ fn words(text: &[u8]) -> impl Iterator<Item = Range<usize>> + '_ {
     })
 }
 
-/// Whether a part of a name starts here: `error_code`, `errorCode`, `HTTPError`.
-fn starts_part(text: &[u8], at: usize) -> bool {
-    let upper = |at: usize| text.get(at).is_some_and(u8::is_ascii_uppercase);
-    let lower = |at: usize| text.get(at).is_some_and(u8::is_ascii_lowercase);
-    let before = at.wrapping_sub(1);
-    text.get(before) == Some(&b'_') || upper(at) && (!upper(before) || lower(at + 1))
-}
-
-const WORD: u8 = 1;
-/// Where it stands within a word, a part may start.
-const JOINED: u8 = 2;
-
-const fn classify(byte: u8) -> u8 {
-    match byte {
-        b'_' | b'A'..=b'Z' => WORD | JOINED,
-        _ if is_word(byte) => WORD,
-        _ => 0,
-    }
-}
-
-byte_table!(CLASSES: u8 = classify);
-
-#[inline]
-fn class(byte: u8) -> u8 {
-    look_up(&CLASSES, byte)
-}
-
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -431,7 +424,9 @@ mod tests {
         let lexicon = Lexicon::new(literals).unwrap();
         let mut all = Vec::new();
         let lower = text.to_ascii_lowercase();
-        lexicon.find(text.as_bytes(), lower.as_bytes(), |at, start, end| {
+        let mut words = Words::default();
+        words.read(text);
+        lexicon.find(&words, |at, start, end| {
             assert_eq!(&*literals[at].text, &lower.as_bytes()[start..end]);
             all.push((at, start));
         });
@@ -500,6 +495,12 @@ mod tests {
             let got: Vec<usize> = found(&literals, text).iter().map(|(at, _)| *at).collect();
             assert_eq!(got, want, "{text}");
         }
+    }
+
+    fn starts_part(text: &[u8], at: usize) -> bool {
+        let mut words = Words::default();
+        words.read(std::str::from_utf8(text).unwrap());
+        words.parts().any(|part| part.start == at)
     }
 
     proptest! {

@@ -29,22 +29,22 @@ mod scan;
 mod text;
 mod waits;
 mod weigh;
+mod words;
 
 #[cfg(test)]
 mod tests;
 
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 pub use book::Rule;
 pub use dependency::reads_as_same_host;
 pub use fingerprint::fingerprint;
 pub use pattern::PhraseError;
-pub use rules::{RuleError, Strength};
+pub use rules::{ExampleReport, RuleError, Strength};
 
 use crate::domain::{EvidenceSource, Execution, Failure, Kind, Origin, Reading, Timestamp};
 use crate::policy::OperatorRule;
 use book::RuleBook;
-use operator::OperatorRules;
 
 /// Longest evidence, in bytes.
 const EVIDENCE_LIMIT: usize = 160;
@@ -66,11 +66,18 @@ pub struct Context<'a> {
 #[derive(Debug, Clone)]
 pub struct Classifier {
     book: Arc<RuleBook>,
-    operator: OperatorRules,
 }
 
-/// The built-in rules are compiled once a process: a policy reload only adds the operator's.
-static BUILTIN: OnceLock<Result<Arc<RuleBook>, RuleError>> = OnceLock::new();
+/// The last book made of the built-in rules, with what was added to them: a policy that is reloaded for something else
+/// than its rules compiles nothing.
+static LAST: Mutex<Option<LastBook>> = Mutex::new(None);
+
+#[derive(Debug)]
+struct LastBook {
+    operator_rules: Vec<OperatorRule>,
+    own_texts: Vec<String>,
+    book: Arc<RuleBook>,
+}
 
 impl Classifier {
     /// The built-in rules and, before them, the operator's.
@@ -90,16 +97,57 @@ impl Classifier {
         operator_rules: &[OperatorRule],
         own_texts: &[&str],
     ) -> Result<Self, RuleError> {
-        let book = BUILTIN
-            .get_or_init(|| RuleBook::builtin().map(Arc::new))
-            .clone()?;
+        let mut last = LAST.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(last) = &*last
+            && last.operator_rules == operator_rules
+            && last.own_texts == own_texts
+        {
+            let book = last.book.clone();
+            return Ok(Classifier { book });
+        }
+        let book = RuleBook::compile(rules::FILES, operator_rules, own_texts)?;
+        let book = Arc::new(book);
+        *last = Some(LastBook {
+            operator_rules: operator_rules.to_vec(),
+            own_texts: own_texts.iter().map(|text| (*text).to_owned()).collect(),
+            book: book.clone(),
+        });
+        Ok(Classifier { book })
+    }
+
+    /// Only the rules of these files, each with its stem and content, instead of the built-in ones: for those who write
+    /// rules.
+    ///
+    /// # Errors
+    /// A rule that cannot be read or compiled, with file, rule and field.
+    pub fn from_files(files: &[(&str, &str)]) -> Result<Self, RuleError> {
         Ok(Classifier {
-            book,
-            operator: OperatorRules::compile(operator_rules, own_texts)?,
+            book: Arc::new(RuleBook::compile(files, &[], &[])?),
         })
     }
 
-    /// The built-in rules, in the order of their files.
+    /// Reads the examples of the built-in rules' files.
+    ///
+    /// # Errors
+    /// As [`Classifier::new`].
+    pub fn check_examples(&self) -> Result<ExampleReport, RuleError> {
+        self.check_examples_of(rules::FILES)
+    }
+
+    /// Reads the examples of these files, from which this classifier was made.
+    ///
+    /// # Errors
+    /// As [`Classifier::from_files`].
+    pub fn check_examples_of(&self, files: &[(&str, &str)]) -> Result<ExampleReport, RuleError> {
+        rules::run_examples(self, files)
+    }
+
+    /// Reads the examples of the operator's rules, which this classifier holds.
+    pub fn check_operators_examples(&self, rules: &[OperatorRule]) -> ExampleReport {
+        rules::run_operators_examples(self, rules)
+    }
+
+    /// The rules, in the order of their files; the operator's are not among them.
     pub fn rules(&self) -> impl Iterator<Item = &Rule> {
         self.book.rules.iter()
     }
@@ -107,11 +155,11 @@ impl Classifier {
     /// Reads one failure.
     pub fn read(&self, failure: &Failure, context: &Context<'_>) -> Reading {
         scan::with_scratch(|scratch| {
-            text::fold(&failure.message, &mut scratch.text);
             scan::scan(&self.book, failure, context, scratch);
             let finding = self
+                .book
                 .operator
-                .find(failure, context.tool, &scratch.text)
+                .find(failure, context, scratch)
                 .or_else(|| weigh::weigh(&self.book, failure, context, scratch))
                 .unwrap_or_else(Finding::nothing);
             finish(finding, failure, context, scratch)
@@ -150,7 +198,7 @@ fn finish(
     context: &Context<'_>,
     scratch: &scan::Scratch,
 ) -> Reading {
-    let folded = scratch.text.as_str();
+    let folded = scratch.message();
     let read = match finding.execution {
         // The text speaks for the last try only.
         Execution::NotExecuted if context.tries > 1 => Execution::MaybeExecuted,

@@ -1,61 +1,54 @@
 //! The operator's own rules, and the texts by which this system knows its own words.
+//!
+//! Their phrases are looked for in the same pass as all others and set marks; what is asked here is only which of the
+//! rules has all that it wants.
 
 use std::sync::Arc;
 
-use aho_corasick::AhoCorasick;
-
-use super::rules::{RuleError, Strength};
-use super::text::{cut, find_ignoring_case};
+use super::anchors::{Statuses, codes};
+use super::scan::Scratch;
+use super::text::cut;
 use super::weigh::last_segment;
-use super::{EVIDENCE_LIMIT, Finding};
+use super::{Context, EVIDENCE_LIMIT, Finding, Strength};
 use crate::domain::{EvidenceSource, Failure, Kind};
 use crate::policy::OperatorRule;
 
 /// Every explanation of a verdict starts with this.
-const OWN_TEXT: &str = "backstop verdict";
+pub(super) const OWN_TEXT: &str = "backstop verdict";
 const OWN_RULE: &str = "backstop/own-verdict";
 
-#[derive(Debug, Clone)]
+/// What goes before the rules of the files. Marks are those of the book that these are part of.
+#[derive(Debug, Default)]
 pub(super) struct OperatorRules {
-    rules: Vec<Compiled>,
-    /// This system's own texts.
-    own: AhoCorasick,
-    own_rule: Arc<str>,
+    pub(super) rules: Vec<Compiled>,
+    /// Marks of this system's own texts.
+    pub(super) own: Vec<u32>,
 }
 
-#[derive(Debug, Clone)]
-struct Compiled {
-    rule: OperatorRule,
-    /// The text, folded like the messages that it is looked for in.
-    text: Option<String>,
+/// A rule of the operator's with its phrases' marks.
+#[derive(Debug)]
+pub(super) struct Compiled {
+    pub(super) rule: OperatorRule,
+    /// Marks of which one must be set, if there are any.
+    pub(super) text: Vec<u32>,
+    /// Marks of which none may be set.
+    pub(super) unless: Vec<u32>,
 }
 
 impl OperatorRules {
-    pub(super) fn compile(rules: &[OperatorRule], own_texts: &[&str]) -> Result<Self, RuleError> {
-        let own_texts = own_texts
-            .iter()
-            .chain(&[OWN_TEXT])
-            .filter(|text| !text.trim().is_empty());
-        let own = AhoCorasick::builder()
-            .ascii_case_insensitive(true)
-            .build(own_texts.map(|text| folded(text)))
-            .map_err(|error| RuleError::Automaton(error.to_string()))?;
-        Ok(OperatorRules {
-            rules: rules.iter().map(compile).collect::<Result<_, _>>()?,
-            own,
-            own_rule: OWN_RULE.into(),
-        })
-    }
-
-    /// The first rule that fits, or this system's own text.
-    pub(super) fn find(&self, failure: &Failure, tool: &str, text: &str) -> Option<Finding> {
-        let bytes = text.as_bytes();
-        if self.own.is_match(bytes) {
+    /// This system's own text, or the first rule that has all that it wants.
+    pub(super) fn find(
+        &self,
+        failure: &Failure,
+        context: &Context<'_>,
+        read: &Scratch,
+    ) -> Option<Finding> {
+        if read.has_any(&self.own) {
             return Some(Finding {
                 kind: Kind::ApprovalRequired,
                 execution: Kind::ApprovalRequired.usual_execution(),
-                rule: self.own_rule.clone(),
-                evidence: cut(text, EVIDENCE_LIMIT).to_owned(),
+                rule: Arc::from(OWN_RULE),
+                evidence: cut(read.message(), EVIDENCE_LIMIT).to_owned(),
                 source: EvidenceSource::Text,
                 strength: Strength::Decisive,
             });
@@ -63,7 +56,7 @@ impl OperatorRules {
         let found = self
             .rules
             .iter()
-            .find(|rule| rule.fits(failure, tool, bytes))?;
+            .find(|rule| rule.fits(failure, context.tool, read))?;
         Some(Finding {
             kind: found.rule.kind,
             execution: found
@@ -71,71 +64,51 @@ impl OperatorRules {
                 .execution
                 .unwrap_or(found.rule.kind.usual_execution()),
             rule: found.rule.id.clone(),
-            evidence: found.evidence(failure),
+            evidence: found.evidence(failure, read),
             source: EvidenceSource::Policy,
             strength: Strength::Decisive,
         })
     }
 }
 
-fn folded(text: &str) -> String {
-    let mut out = String::new();
-    super::text::fold(text, &mut out);
-    out
-}
-
-fn compile(rule: &OperatorRule) -> Result<Compiled, RuleError> {
-    let text = rule.text.as_deref().map(folded);
-    let says_nothing = text.is_none()
-        && rule.code.is_none()
-        && rule.exception.is_none()
-        && rule.http_status.is_none();
-    if says_nothing || text.as_deref() == Some("") {
-        return Err(RuleError::Field {
-            file: "policy".to_owned(),
-            rule: rule.id.to_string(),
-            field: "text",
-            detail: "matches nothing; set text, code, exception or http_status".to_owned(),
-        });
-    }
-    Ok(Compiled {
-        rule: rule.clone(),
-        text,
-    })
-}
-
 impl Compiled {
-    fn fits(&self, failure: &Failure, tool: &str, text: &[u8]) -> bool {
+    fn fits(&self, failure: &Failure, tool: &str, read: &Scratch) -> bool {
         let rule = &self.rule;
         let same = |want: &str, got: &str| want.trim().eq_ignore_ascii_case(got.trim());
-        self.text
-            .as_deref()
-            .is_none_or(|want| find_ignoring_case(text, want.as_bytes()).is_some())
-            && rule
-                .code
-                .as_deref()
-                .is_none_or(|want| same(want, &failure.code))
-            && rule.exception.as_deref().is_none_or(|want| {
-                same(want, &failure.exception_type)
-                    || same(want, last_segment(failure.exception_type.trim()))
-            })
-            && rule
-                .http_status
-                .is_none_or(|want| failure.http_status == Some(want))
+        let is_code = |want: &str| {
+            same(want, &failure.code)
+                || codes(read).any(|(start, end)| {
+                    read.message()
+                        .get(start..end)
+                        .is_some_and(|code| same(want, code))
+                })
+        };
+        let is_type = |want: &str| {
+            let name = failure.exception_type.as_str();
+            same(want, name) || same(want, last_segment(name.trim()))
+        };
+        (self.text.is_empty() || read.has_any(&self.text))
+            && !read.has_any(&self.unless)
             && rule
                 .tool
                 .as_deref()
                 .is_none_or(|glob| glob_matches(glob, tool))
+            && rule.exception.as_deref().is_none_or(is_type)
+            && rule.code.as_deref().is_none_or(is_code)
+            && rule
+                .http_status
+                .is_none_or(|want| Statuses::new(failure.http_status).any_of(read, &[want]))
     }
 
-    fn evidence(&self, failure: &Failure) -> String {
+    fn evidence(&self, failure: &Failure, read: &Scratch) -> String {
+        let span = self.text.iter().find_map(|mark| read.span_of(*mark));
         let rule = &self.rule;
-        let text = match (&rule.text, &rule.code, &rule.exception) {
-            (Some(text), _, _) => text.clone(),
-            (None, Some(_), _) => format!("code = {}", failure.code),
+        let text = match (span, &rule.code, &rule.exception) {
+            (Some(span), _, _) => span.to_owned(),
+            (None, Some(code), _) => format!("code = {code}"),
             (None, None, Some(_)) => format!("exception_type = {}", failure.exception_type),
             (None, None, None) => {
-                format!("http_status = {}", failure.http_status.unwrap_or_default())
+                format!("http_status = {}", rule.http_status.unwrap_or_default())
             }
         };
         cut(&text, EVIDENCE_LIMIT).to_owned()

@@ -69,6 +69,20 @@ impl Phrase {
         Ok(phrase)
     }
 
+    /// Text without signs, wherever it stands; nothing where it is shorter than two bytes.
+    pub(super) fn exactly(text: &str) -> Option<Self> {
+        let mut parts = Vec::new();
+        flush(&mut text.to_owned(), &mut parts);
+        (text.len() >= 2).then_some(Phrase {
+            parts,
+            anchor: 0,
+            starts_line: false,
+            ends_line: false,
+            free_start: true,
+            free_end: true,
+        })
+    }
+
     /// The literal that is looked for.
     pub(super) fn anchor(&self) -> Option<Literal> {
         self.literal(self.anchor)

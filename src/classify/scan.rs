@@ -7,7 +7,8 @@ use std::cell::RefCell;
 use super::Context;
 use super::book::{RuleBook, Use};
 use super::leads::{Found, MAX_FOUND};
-use super::text::{ends_word, starts_word};
+use super::text::{self, ends_word, starts_word};
+use super::words::Words;
 use crate::domain::Failure;
 
 /// One use of one literal that was found, with the span that it covers in the folded text.
@@ -21,16 +22,19 @@ pub(super) struct Hit {
 /// What a read works on.
 #[derive(Debug, Default)]
 pub(super) struct Scratch {
-    /// The folded message.
-    pub(super) text: String,
-    /// What is scanned, in lower case, as all literals are.
-    lower: String,
+    /// The folded message; while it is read, the fields that may show which vendor speaks stand after it, a line each.
+    text: String,
+    /// How much of the text is the message.
+    message: usize,
+    pub(super) words: Words,
     pub(super) hits: Vec<Hit>,
     /// Wordings after which a wait may stand.
     pub(super) waits: Vec<Found>,
     /// Wordings by which the name of a dependency may stand.
     pub(super) dependencies: Vec<Found>,
     marks: Vec<u64>,
+    /// Where the phrases of the operator's marks stand in the message.
+    spans: Vec<(u32, usize, usize)>,
 }
 
 /// Most hits that are looked at: a text that is made of key words must not be slow.
@@ -49,10 +53,16 @@ pub(super) fn with_scratch<T>(read: impl FnOnce(&mut Scratch) -> T) -> T {
 }
 
 impl Scratch {
+    /// The folded message.
+    pub(super) fn message(&self) -> &str {
+        self.text.get(..self.message).unwrap_or_default()
+    }
+
     fn reset(&mut self, marks: usize) {
         self.hits.clear();
         self.waits.clear();
         self.dependencies.clear();
+        self.spans.clear();
         self.marks.clear();
         self.marks.resize(marks.div_ceil(64), 0);
     }
@@ -70,13 +80,19 @@ impl Scratch {
             .is_some_and(|word| word & (1 << (mark % 64)) != 0)
     }
 
+    /// The text of the phrase with this mark, if it is one of the operator's and stands in the message.
+    pub(super) fn span_of(&self, mark: u32) -> Option<&str> {
+        let (_, start, end) = self.spans.iter().find(|(of, _, _)| *of == mark)?;
+        self.message().get(*start..*end)
+    }
+
     /// Whether one of these occurs.
     pub(super) fn has_any(&self, marks: &[u32]) -> bool {
         marks.iter().any(|mark| self.has_mark(*mark))
     }
 }
 
-/// Fills `scratch` from the failure, whose folded message is in it already.
+/// Folds the message and takes in all that the book's literals find.
 pub(super) fn scan(
     book: &RuleBook,
     failure: &Failure,
@@ -84,62 +100,76 @@ pub(super) fn scan(
     scratch: &mut Scratch,
 ) {
     scratch.reset(book.marks);
-    let text = std::mem::take(&mut scratch.text);
-    scan_field(book, &text, true, scratch);
-    scratch.text = text;
-    for field in [
+    text::fold(&failure.message, &mut scratch.text);
+    scratch.message = scratch.text.len();
+    let fields = [
         failure.exception_type.as_str(),
         context.tool,
         &failure.dependency,
-    ] {
-        scan_field(book, super::text::cut(field, 256), false, scratch);
+    ];
+    for field in fields.into_iter().filter(|field| !field.is_empty()) {
+        scratch.text.push('\n');
+        scratch.text.push_str(text::cut(field, 256));
     }
-}
-
-fn scan_field(book: &RuleBook, text: &str, is_message: bool, scratch: &mut Scratch) {
-    let mut lower = std::mem::take(&mut scratch.lower);
-    lower.clear();
-    lower.push_str(text);
-    lower.make_ascii_lowercase();
-    let field = Field {
-        text: text.as_bytes(),
-        lower: lower.as_bytes(),
+    let mut words = std::mem::take(&mut scratch.words);
+    words.read(&scratch.text);
+    let all = std::mem::take(&mut scratch.text);
+    let message = Part {
+        text: all.as_bytes().get(..scratch.message).unwrap_or_default(),
+        lower: words.lower().get(..scratch.message).unwrap_or_default(),
+        is_message: true,
     };
-    book.lexicon
-        .find(field.text, field.lower, |literal, start, end| {
-            for used in book.uses_of(literal) {
-                take_in(book, &field, *used, (start, end), is_message, scratch);
-            }
-        });
-    scratch.lower = lower;
+    let after = scratch.message + 1;
+    let fields = Part {
+        text: all.as_bytes().get(after..).unwrap_or_default(),
+        lower: words.lower().get(after..).unwrap_or_default(),
+        is_message: false,
+    };
+    book.lexicon.find(&words, |literal, start, end| {
+        let (part, span) = match start.checked_sub(after) {
+            None => (&message, (start, end)),
+            Some(start) => (&fields, (start, end - after)),
+        };
+        for used in book.uses_of(literal) {
+            take_in(book, part, *used, span, scratch);
+        }
+    });
+    scratch.text = all;
+    scratch.words = words;
 }
 
 /// Takes in one use of a literal that stands at `span`.
 fn take_in(
     book: &RuleBook,
-    field: &Field<'_>,
+    part: &Part<'_>,
     used: Use,
     (start, end): (usize, usize),
-    is_message: bool,
     scratch: &mut Scratch,
 ) {
     match used {
         Use::Mark { mark, phrase } => {
+            // What the operator's rules look for is the failure's text alone.
+            let is_operators = mark >= book.operators_marks;
             let phrase = book.phrases.get(phrase as usize);
             if !scratch.has_mark(mark)
-                && phrase.is_some_and(|p| p.span(field.lower, start, end).is_some())
+                && (part.is_message || !is_operators)
+                && let Some((start, end)) =
+                    phrase.and_then(|phrase| phrase.span(part.lower, start, end))
             {
                 scratch.set_mark(mark);
+                if is_operators {
+                    scratch.spans.push((mark, start, end));
+                }
             }
         }
-        _ if !is_message => {}
+        _ if !part.is_message => {}
         Use::Wait { lead } => note(&mut scratch.waits, Found { lead, start, end }),
         Use::Dependency { lead } => {
             note(&mut scratch.dependencies, Found { lead, start, end });
         }
         _ if scratch.hits.len() >= MAX_HITS => {}
         used => {
-            if let Some((start, end)) = check(book, field, used, start, end) {
+            if let Some((start, end)) = check(book, part, used, start, end) {
                 scratch.hits.push(Hit { used, start, end });
             }
         }
@@ -147,9 +177,11 @@ fn take_in(
 }
 
 /// What is scanned, as it is and in lower case: positions are the same in both.
-struct Field<'a> {
+struct Part<'a> {
     text: &'a [u8],
     lower: &'a [u8],
+    /// The other fields only tell which vendor speaks.
+    is_message: bool,
 }
 
 fn note(leads: &mut Vec<Found>, found: Found) {
@@ -161,16 +193,16 @@ fn note(leads: &mut Vec<Found>, found: Found) {
 /// Whether the literal stands there as its use demands; the span that it then covers.
 fn check(
     book: &RuleBook,
-    field: &Field<'_>,
+    part: &Part<'_>,
     used: Use,
     start: usize,
     end: usize,
 ) -> Option<(usize, usize)> {
-    let text = field.text;
+    let text = part.text;
     match used {
         Use::Phrase { phrase, .. } => {
             let phrase = book.phrases.get(phrase as usize)?;
-            phrase.span(field.lower, start, end)
+            phrase.span(part.lower, start, end)
         }
         Use::Key => (starts_key(text, start) && ends_word(text, end)).then_some((start, end)),
         Use::Code { word, .. } => {

@@ -298,6 +298,9 @@ fn operator_rule(id: &str) -> OperatorRule {
         tool: None,
         kind: Kind::PreconditionUnmet,
         execution: None,
+        unless: None,
+        examples: Vec::new(),
+        not: Vec::new(),
     }
 }
 
@@ -337,6 +340,55 @@ fn the_operators_rules_come_first() {
     };
     assert_eq!(&*classifier.read(&typed, &pay).rule, "ledger-type");
     assert_eq!(&*classifier.read(&typed, &CONTEXT).rule, "unknown");
+}
+
+#[test]
+fn an_operators_rule_says_what_it_says_in_the_rules_language() {
+    let rule = OperatorRule {
+        text: Some("quota of # rows*is spent\nthe ledger is full".to_owned()),
+        unless: Some("is spent soon".to_owned()),
+        code: Some("E77".to_owned()),
+        http_status: Some(409),
+        kind: Kind::QuotaExhausted,
+        ..operator_rule("rows")
+    };
+    let classifier = Classifier::new(std::slice::from_ref(&rule)).unwrap();
+    let cases = [
+        (
+            "HTTP 409: quota of 500 rows for 'a' is spent, code: E77",
+            true,
+        ),
+        (
+            "status 409 {\"code\": \"e77\", \"message\": \"The ledger is  full\"}",
+            true,
+        ),
+        ("HTTP 409: quota of many rows is spent, code: E77", false),
+        ("HTTP 409: the ledger is fuller, code: E77", false),
+        ("HTTP 408: the ledger is full, code: E77", false),
+        ("HTTP 409: the ledger is full, code: E78", false),
+        (
+            "HTTP 409: the ledger is full, but is spent soon, code: E77",
+            false,
+        ),
+    ];
+    for (message, wanted) in cases {
+        let reading = classifier.read(&failure(message, None, ""), &CONTEXT);
+        assert_eq!(
+            &*reading.rule == "rows",
+            wanted,
+            "{message}: {}",
+            reading.rule
+        );
+    }
+    let reading = classifier.read(&failure(cases[0].0, None, ""), &CONTEXT);
+    assert_eq!(reading.evidence, "quota of 500 rows for 'a' is spent");
+    // What an operator looks for is the failure's text, not the name of the tool.
+    let tool = Context {
+        tool: "the ledger is full",
+        ..CONTEXT
+    };
+    let reading = classifier.read(&failure("x", Some(409), "E77"), &tool);
+    assert_ne!(&*reading.rule, "rows");
 }
 
 #[test]

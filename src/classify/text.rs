@@ -6,6 +6,10 @@
 //!
 //! Invariant: at most [`HEAD`] + [`TAIL`] bytes of the input are looked at, whatever its length.
 
+use wide::u8x16;
+
+use super::words::{between, lanes, mask};
+
 /// How much of the start of a long text is read, in bytes.
 pub(super) const HEAD: usize = 8 * 1024;
 /// How much of its end, in bytes: tracebacks name the error last.
@@ -13,19 +17,22 @@ pub(super) const TAIL: usize = 8 * 1024;
 
 /// Writes the folded form of `input` to `out`, which is cleared first.
 pub(super) fn fold(input: &str, out: &mut String) {
-    out.clear();
+    let mut bytes = std::mem::take(out).into_bytes();
+    bytes.clear();
     if input.len() <= HEAD + TAIL {
-        fold_span(input, out);
+        fold_span(input, &mut bytes);
     } else {
         let head = input.floor_char_boundary(HEAD);
         let tail = input.ceil_char_boundary(input.len() - TAIL);
-        fold_span(input.get(..head).unwrap_or_default(), out);
-        push_break(out);
-        fold_span(input.get(tail..).unwrap_or_default(), out);
+        fold_span(input.get(..head).unwrap_or_default(), &mut bytes);
+        push_break(&mut bytes);
+        fold_span(input.get(tail..).unwrap_or_default(), &mut bytes);
     }
-    while out.ends_with([' ', '\n']) {
-        out.pop();
-    }
+    let kept = bytes.trim_ascii_end().len();
+    bytes.truncate(kept);
+    // Only whole characters were pushed, so that nothing is ever replaced here.
+    *out = String::from_utf8(bytes)
+        .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned());
 }
 
 /// A table of what a `const fn` says of each byte, made by the compiler.
@@ -54,80 +61,77 @@ pub(super) fn look_up<T: Copy + Default>(table: &[T; 256], byte: u8) -> T {
     table.get(usize::from(byte)).copied().unwrap_or_default()
 }
 
-/// Whether a byte is copied as it is.
-const fn is_copied(byte: u8) -> bool {
-    byte > b' ' && byte < 0x7f && !matches!(byte, b'"' | b'`' | b'\\')
-}
-
-byte_table!(COPIED: bool = is_copied);
-
-#[inline]
-fn is_plain(byte: u8) -> bool {
-    look_up(&COPIED, byte)
-}
-
-/// How much is copied as it is: plain bytes, and single spaces between them.
-fn plain_run(bytes: &[u8]) -> usize {
-    let mut len = 0;
-    while let Some(byte) = bytes.get(len).copied() {
-        if is_plain(byte) {
-            len += 1;
-        } else if byte == b' ' && len > 0 && bytes.get(len + 1).copied().is_some_and(is_plain) {
-            len += 2;
-        } else {
-            break;
+/// Copies what needs no folding but of quotes, sixteen bytes at a time; returns how much that was.
+fn copy_plain(input: &[u8], out: &mut Vec<u8>) -> usize {
+    let mut copied = 0;
+    for chunk in input.chunks(16) {
+        let bytes = lanes(chunk);
+        let quotes = bytes.simd_eq(u8x16::splat(b'"')) | bytes.simd_eq(u8x16::splat(b'`'));
+        let is_plain = between(bytes, b' ', b'~') & bytes.simd_ne(u8x16::splat(b'\\'));
+        let spaces = mask(bytes.simd_eq(u8x16::splat(b' ')));
+        // Of several blanks only the first is copied.
+        let after_blank = spaces << 1 | u64::from(ends_blank(out));
+        let stops = !mask(is_plain) | spaces & after_blank;
+        let folded = quotes.bitselect(u8x16::splat(b'\''), bytes).to_array();
+        match stops.trailing_zeros() as usize {
+            0 => break,
+            16.. => out.extend_from_slice(&folded),
+            len => {
+                out.extend(folded.iter().take(len));
+                copied += len;
+                break;
+            }
         }
+        copied += folded.len();
     }
-    len
+    copied
 }
 
-fn fold_span(input: &str, out: &mut String) {
+fn fold_span(input: &str, out: &mut Vec<u8>) {
     let mut rest = input;
     while !rest.is_empty() {
-        let run = plain_run(rest.as_bytes());
-        let (plain, special) = rest.split_at_checked(run).unwrap_or((rest, ""));
-        out.push_str(plain);
-        rest = fold_special(special, out);
+        let copied = copy_plain(rest.as_bytes(), out);
+        rest = fold_special(rest.get(copied..).unwrap_or_default(), out);
     }
 }
 
 /// Folds the one unit that `input` starts with and returns what comes after it.
-fn fold_special<'a>(input: &'a str, out: &mut String) -> &'a str {
+fn fold_special<'a>(input: &'a str, out: &mut Vec<u8>) -> &'a str {
     let mut chars = input.chars();
     let Some(first) = chars.next() else { return "" };
     match first {
         '\n' | '\r' => push_break(out),
         '\\' => return fold_escape(chars.as_str(), out),
         '"' | '`' | '‘' | '’' | '‚' | '“' | '”' | '„' | '«' | '»' | '「' | '」' => {
-            out.push('\'')
+            out.push(b'\'')
         }
-        '：' => out.push(':'),
-        '，' => out.push(','),
+        '：' => out.push(b':'),
+        '，' => out.push(b','),
         c if c.is_whitespace() || c.is_control() => push_space(out),
-        c => out.push(c),
+        c => out.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes()),
     }
     chars.as_str()
 }
 
 /// `input` follows a backslash. Any number of further ones counts as the same escape, nested deeper.
-fn fold_escape<'a>(input: &'a str, out: &mut String) -> &'a str {
+fn fold_escape<'a>(input: &'a str, out: &mut Vec<u8>) -> &'a str {
     let rest = input.trim_start_matches('\\');
     let mut chars = rest.chars();
     match chars.next() {
-        Some('"' | '\'' | '`') => out.push('\''),
-        Some('/') => out.push('/'),
+        Some('"' | '\'' | '`') => out.push(b'\''),
+        Some('/') => out.push(b'/'),
         Some('n' | 'r') => push_break(out),
         Some('t') => push_space(out),
         Some('u') => return fold_unicode(chars.as_str(), out),
         _ => {
-            out.push('\\');
+            out.push(b'\\');
             return rest;
         }
     }
     chars.as_str()
 }
 
-fn fold_unicode<'a>(input: &'a str, out: &mut String) -> &'a str {
+fn fold_unicode<'a>(input: &'a str, out: &mut Vec<u8>) -> &'a str {
     let decoded = input
         .get(..4)
         .and_then(|hex| u32::from_str_radix(hex, 16).ok())
@@ -139,24 +143,29 @@ fn fold_unicode<'a>(input: &'a str, out: &mut String) -> &'a str {
             rest
         }
         _ => {
-            out.push_str("\\u");
+            out.extend_from_slice(b"\\u");
             input
         }
     }
 }
 
-fn push_space(out: &mut String) {
-    if !out.is_empty() && !out.ends_with([' ', '\n']) {
-        out.push(' ');
+/// Whether a further blank would say no more.
+fn ends_blank(out: &[u8]) -> bool {
+    matches!(out.last(), None | Some(b' ' | b'\n'))
+}
+
+fn push_space(out: &mut Vec<u8>) {
+    if !ends_blank(out) {
+        out.push(b' ');
     }
 }
 
-fn push_break(out: &mut String) {
-    if out.ends_with(' ') {
+fn push_break(out: &mut Vec<u8>) {
+    if out.ends_with(b" ") {
         out.pop();
     }
-    if !out.is_empty() && !out.ends_with('\n') {
-        out.push('\n');
+    if !out.is_empty() && !out.ends_with(b"\n") {
+        out.push(b'\n');
     }
 }
 

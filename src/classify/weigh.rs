@@ -51,7 +51,7 @@ pub(super) fn weigh(
         book,
         scratch,
         context,
-        status: anchors::Statuses::new(failure.http_status, &scratch.text),
+        status: anchors::Statuses::new(failure.http_status),
         best: None,
         was_under_way: false,
         was_partly_done: false,
@@ -126,9 +126,7 @@ impl Scale<'_> {
                 .origin
                 .is_none_or(|origin| origin == self.context.origin)
             && (conditions.with_status.is_empty()
-                || self
-                    .status
-                    .any_of(&self.scratch.text, &conditions.with_status))
+                || self.status.any_of(self.scratch, &conditions.with_status))
     }
 
     fn weigh_code(&mut self, code: &str, position: usize, evidence: Evidence) {
@@ -228,8 +226,8 @@ impl Scale<'_> {
                     );
                 }
                 Use::Key => {
-                    if let Some((start, end)) = anchors::code_after(&scratch.text, hit.end)
-                        && let Some(code) = scratch.text.get(start..end)
+                    if let Some((start, end)) = anchors::code_after(scratch.message(), hit.end)
+                        && let Some(code) = scratch.message().get(start..end)
                     {
                         self.weigh_code(code, start, Evidence::Span(hit.start, end));
                     }
@@ -242,7 +240,7 @@ impl Scale<'_> {
     /// In a long text (a traceback, a log, a page) common words stand for anything: only what it starts and ends with
     /// is about the failure. The faintest ones need a text that is hardly more than its message.
     fn may_speak_here(&self, rule: u32, position: usize) -> bool {
-        let len = self.scratch.text.len();
+        let len = self.scratch.message().len();
         match self.book.rules.get(rule as usize).map(|rule| rule.strength) {
             Some(Strength::Faint) => len <= SHORT,
             Some(Strength::Generic) => len <= LONG || position < SHORT || position + SHORT >= len,
@@ -264,7 +262,7 @@ impl Scale<'_> {
                 );
             }
         }
-        if let Some((status, evidence)) = self.status.deciding(&self.scratch.text)
+        if let Some((status, evidence)) = self.status.deciding(self.scratch)
             && let Some(rules) = self.book.http.get(&status)
         {
             let evidence = match evidence {
@@ -317,10 +315,10 @@ impl Scale<'_> {
     fn evidence(&self, evidence: Evidence, failure: &Failure) -> String {
         let text = match evidence {
             Evidence::Span(start, end) => {
-                let start = self.scratch.text.floor_char_boundary(start);
-                let end = self.scratch.text.ceil_char_boundary(end);
+                let start = self.scratch.message().floor_char_boundary(start);
+                let end = self.scratch.message().ceil_char_boundary(end);
                 self.scratch
-                    .text
+                    .message()
                     .get(start..end)
                     .unwrap_or_default()
                     .to_owned()

@@ -9,6 +9,9 @@ pub enum CliError {
     /// It could not be done.
     #[error("{0}")]
     Failed(String),
+    /// Classification rules that cannot be used.
+    #[error("{0}")]
+    Rules(#[from] crate::classify::RuleError),
     /// The answer cannot be printed.
     #[error("the answer cannot be written: {0}")]
     Output(#[from] std::io::Error),
@@ -18,7 +21,7 @@ impl CliError {
     /// What the program exits with: 1 for failures, 2 for bad input.
     pub const fn exit_code(&self) -> u8 {
         match self {
-            CliError::BadInput(_) => 2,
+            CliError::BadInput(_) | CliError::Rules(_) => 2,
             CliError::Failed(_) | CliError::Output(_) => 1,
         }
     }

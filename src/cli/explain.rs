@@ -8,8 +8,9 @@ use clap::Args;
 
 use super::failure_flags::{FailureFlags, StepFlags};
 use super::record::{self, Record, reading_as_json};
+use super::rules::RuleDirectory;
 use super::{CliError, output};
-use crate::classify::Context;
+use crate::classify::{Classifier, Context};
 use crate::domain::{Failure, Origin, Reading};
 use crate::policy::Policy;
 use crate::server::classifier;
@@ -40,6 +41,9 @@ pub(super) struct ExplainFlags {
     /// Let this policy's own rules have the first word
     #[arg(long, value_name = "FILE")]
     policy: Option<PathBuf>,
+    /// Read by the rule files of this directory instead of the built-in ones; for those who write rules
+    #[arg(long, value_name = "DIR", conflicts_with = "policy")]
+    rules: Option<PathBuf>,
     /// Print one JSON object instead of text
     #[arg(long)]
     json: bool,
@@ -50,15 +54,23 @@ pub(super) type Reader = Box<dyn Fn(&Failure, &str, Origin) -> Reading>;
 
 /// Runs the command.
 pub(super) fn run(flags: ExplainFlags, out: &mut impl Write) -> Result<(), CliError> {
+    let classifier = match &flags.rules {
+        Some(directory) => RuleDirectory::open(directory)?.classifier()?,
+        None => policys_classifier(flags.policy.as_deref())?,
+    };
     let Some(source) = flags.jsonl else {
         let failure = flags.failure.into_failure()?;
-        let read = reader(flags.policy.as_deref())?;
-        let reading = read(&failure, &flags.step.tool, flags.step.origin);
+        let (tool, origin) = (&flags.step.tool, flags.step.origin);
+        let reading = classifier.read(&failure, &context(tool, origin));
         return if flags.json {
             let json = reading_as_json(serde_json::Value::Null, &failure, &reading);
             Ok(writeln!(out, "{json:#}")?)
         } else {
-            print(&failure, &reading, out)
+            let why = classifier
+                .rules()
+                .find(|rule| rule.id == reading.rule)
+                .map(|rule| &*rule.why);
+            print(&failure, &reading, why, out)
         };
     };
     if !flags.failure.is_empty() {
@@ -66,7 +78,7 @@ pub(super) fn run(flags: ExplainFlags, out: &mut impl Write) -> Result<(), CliEr
             "--jsonl reads its failures from a file; leave the flags of a failure out".to_owned(),
         ));
     }
-    let read = reader(flags.policy.as_deref())?;
+    let read = reader(classifier);
     if source.as_os_str() == "-" {
         return read_lines(std::io::stdin().lock(), "standard input", &read, out);
     }
@@ -126,7 +138,13 @@ fn read_lines(
     }
 }
 
-fn print(failure: &Failure, reading: &Reading, out: &mut impl Write) -> Result<(), CliError> {
+/// `why` is what the built-in rule says of itself.
+fn print(
+    failure: &Failure,
+    reading: &Reading,
+    why: Option<&str>,
+    out: &mut impl Write,
+) -> Result<(), CliError> {
     writeln!(
         out,
         "kind         {} ({})",
@@ -135,6 +153,9 @@ fn print(failure: &Failure, reading: &Reading, out: &mut impl Write) -> Result<(
     )?;
     writeln!(out, "execution    {}", reading.execution)?;
     writeln!(out, "rule         {}", reading.rule)?;
+    if let Some(why) = why {
+        writeln!(out, "why          {why}")?;
+    }
     if !reading.evidence.is_empty() {
         writeln!(
             out,
@@ -154,7 +175,7 @@ fn print(failure: &Failure, reading: &Reading, out: &mut impl Write) -> Result<(
 }
 
 /// The classifier, with the operator's rules of a policy file where one is named.
-fn reader(file: Option<&Path>) -> Result<Reader, CliError> {
+fn policys_classifier(file: Option<&Path>) -> Result<Classifier, CliError> {
     let policy = match file {
         None => Policy::builtin(),
         Some(file) => {
@@ -165,16 +186,20 @@ fn reader(file: Option<&Path>) -> Result<Reader, CliError> {
                 .map_err(|faults| CliError::BadInput(format!("{place}\n{faults}")))?
         }
     };
-    let classifier = classifier(&policy).map_err(CliError::BadInput)?;
-    Ok(Box::new(move |failure, tool, origin| {
-        let context = Context {
-            tool,
-            origin,
-            tries: 1,
-            received_at: std::time::SystemTime::now().into(),
-        };
-        classifier.read(failure, &context)
-    }))
+    classifier(&policy).map_err(CliError::BadInput)
+}
+
+fn reader(classifier: Classifier) -> Reader {
+    Box::new(move |failure, tool, origin| classifier.read(failure, &context(tool, origin)))
+}
+
+fn context(tool: &str, origin: Origin) -> Context<'_> {
+    Context {
+        tool,
+        origin,
+        tries: 1,
+        received_at: std::time::SystemTime::now().into(),
+    }
 }
 
 #[cfg(test)]

@@ -14,6 +14,7 @@ mod logging;
 mod output;
 mod policy;
 mod record;
+mod rules;
 mod serve;
 mod words;
 
@@ -32,6 +33,7 @@ Examples:
   backstop judge --turn t1 --operation o1 --tool create_charge \\
       --effect keyed --message 'read timed out'  what now?
   backstop policy check policy.yaml              is it accepted?
+  backstop rules show posix/enospc               what does this rule say?
   backstop health                                is it serving?
 
 Exit codes: 0 done, 1 it failed or does not serve, 2 bad flags or input.";
@@ -57,6 +59,9 @@ enum Command {
     /// Work on policy documents
     #[command(subcommand)]
     Policy(policy::PolicyCommand),
+    /// See and check the classification rules
+    #[command(subcommand)]
+    Rules(rules::RulesCommand),
     /// Look at parked stops
     #[command(subcommand)]
     DeadLetters(dead_letters::DeadLettersCommand),
@@ -88,6 +93,7 @@ fn run(command: Command) -> Result<(), CliError> {
         Command::Judge(flags) => runtime()?.block_on(judge::run(*flags, out)),
         Command::Explain(flags) => explain::run(*flags, out),
         Command::Policy(command) => policy::run(command, out),
+        Command::Rules(command) => rules::run(command, out),
         Command::DeadLetters(command) => dead_letters::run(command, out),
         Command::Health(flags) => runtime()?.block_on(health::run(flags, out)),
     }

@@ -12,7 +12,8 @@ use crate::server::classifier;
 /// Work on policy documents.
 #[derive(Debug, Subcommand)]
 pub(super) enum PolicyCommand {
-    /// Check a policy document: exits with 0 if it would be accepted, else names every fault and exits with 2
+    /// Check a policy document and run its rules' examples: exits with 0 if it would be accepted and all examples are
+    /// read right, else names every fault and exits with 2
     Check {
         /// The document, YAML
         file: PathBuf,
@@ -34,18 +35,29 @@ pub(super) fn run(command: PolicyCommand, out: &mut impl Write) -> Result<(), Cl
 fn check(file: &Path, text: &str) -> Result<String, CliError> {
     let (policy, warnings) = Policy::parse_with_warnings(text)
         .map_err(|faults| CliError::BadInput(format!("{}\n{faults}", file.display())))?;
-    classifier(&policy)
+    let classifier = classifier(&policy)
         .map_err(|problem| CliError::BadInput(format!("{}: rules: {problem}", file.display())))?;
+    let examples = classifier.check_operators_examples(&policy.rules);
+    if !examples.faults.is_empty() {
+        return Err(CliError::BadInput(format!(
+            "{}: {} of the rules' {} examples read wrong:\n{}",
+            file.display(),
+            examples.faults.len(),
+            examples.examples,
+            examples.faults.join("\n")
+        )));
+    }
     for warning in warnings {
         output::complain(&format_args!("{}: warning: {warning}", file.display()));
     }
     Ok(format!(
-        "accepted; mode {}, profile {}, {} tools, {} dependencies, {} groups, {} rules",
+        "accepted; mode {}, profile {}, {} tools, {} dependencies, {} groups, {} rules with {} examples",
         policy.mode,
         policy.profile,
         policy.tools.len(),
         policy.dependencies.len(),
         policy.groups.len(),
-        policy.rules.len()
+        policy.rules.len(),
+        examples.examples
     ))
 }

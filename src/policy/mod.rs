@@ -30,7 +30,8 @@ pub use fault::{PolicyFault, PolicyFaults};
 pub use index::PolicyIndex;
 pub use model::{
     Backoff, BreakerSettings, BudgetLimits, DependencyPolicy, FleetSettings, GroupPolicy,
-    KindPolicy, Mode, OnExhausted, OperatorRule, Overrides, Policy, Profile, ToolEntry, ToolPolicy,
+    KindPolicy, Mode, OnExhausted, OperatorRule, Overrides, Policy, Profile, RuleExample,
+    ToolEntry, ToolPolicy,
 };
 pub use pattern::matches as glob_matches;
 pub use reload::{ActivePolicy, PolicyHandle, PolicyLoadError, ReloadResult};

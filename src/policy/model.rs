@@ -138,14 +138,17 @@ pub struct KindPolicy {
 pub struct OperatorRule {
     /// Its name in answers and logs.
     pub id: Arc<str>,
-    /// Literal text to find, any case. At least one of `text`, `code`, `exception`, `http_status` is set; all that
-    /// are set must match.
+    /// Phrases, one a line, of which one must stand in the message; the language is that of the built-in rules
+    /// (`rules/README.md`). At least one of `text`, `code`, `exception`, `http_status` is set; all that are set must
+    /// match.
     pub text: Option<String>,
-    /// Vendor code, any case.
+    /// Phrases, one a line, of which none may stand in the message.
+    pub unless: Option<String>,
+    /// Vendor code, any case: the failure's, or one that the message states (`code: X`).
     pub code: Option<String>,
     /// Exception type; matches the whole name or its last segment.
     pub exception: Option<String>,
-    /// HTTP status.
+    /// HTTP status: the failure's, or one that the message states.
     pub http_status: Option<u16>,
     /// Only for this tool (a glob), where set.
     pub tool: Option<String>,
@@ -153,6 +156,25 @@ pub struct OperatorRule {
     pub kind: Kind,
     /// Whether the work happened; the kind's usual answer where not set.
     pub execution: Option<Execution>,
+    /// Failures that this rule must decide; `policy check` reads them.
+    pub examples: Vec<RuleExample>,
+    /// Failures that this rule must not decide.
+    pub not: Vec<RuleExample>,
+}
+
+/// A failure that an operator's rule is tried on.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct RuleExample {
+    /// The message; alone, it may stand for the whole example.
+    pub message: String,
+    /// Vendor code.
+    pub code: String,
+    /// Exception type.
+    pub exception: String,
+    /// HTTP status.
+    pub http_status: Option<u16>,
+    /// The tool that failed.
+    pub tool: String,
 }
 
 /// The breaker's settings (used by the fleet part).

@@ -12,7 +12,7 @@ use super::fault::{PolicyFaults, nearest};
 use super::hosts;
 use super::model::{
     DependencyPolicy, FleetSettings, GroupPolicy, KindPolicy, Mode, OnExhausted, OperatorRule,
-    Overrides, Policy, Profile, ToolEntry, ToolPolicy,
+    Overrides, Policy, Profile, RuleExample, ToolEntry, ToolPolicy,
 };
 use super::section::{Field, Findings, Section, read};
 use super::values::{Bound, Wrong, bounded_duration, describe, valid_name, whole_number};
@@ -342,16 +342,11 @@ fn read_rule(field: &Field<'_>, findings: &mut Findings) -> Option<OperatorRule>
     let text = section.text("text", findings);
     let code = section.text("code", findings);
     let exception = section.name("exception", findings);
-    let http_status = section.value("http_status", findings, |value| {
-        let bound = Bound {
-            min: 100,
-            max: 599,
-            advice: "an HTTP status is from 100 to 599",
-        };
-        let number = whole_number(value, bound)?;
-        u16::try_from(number).map_err(|_| Wrong::plain(bound.advice))
-    });
+    let unless = section.text("unless", findings);
+    let http_status = section.value("http_status", findings, http_status);
     let tool = section.name("tool", findings);
+    let examples = read_examples("examples", &mut section, findings);
+    let not = read_examples("not", &mut section, findings);
     let kind = section.word("kind", Kind::ALL, Kind::name, findings);
     let execution = section.word("execution", Execution::ALL, Execution::name, findings);
     let says = |names: &[&str]| section.says_any(names);
@@ -394,7 +389,56 @@ fn read_rule(field: &Field<'_>, findings: &mut Findings) -> Option<OperatorRule>
         tool,
         kind: kind?,
         execution,
+        unless,
+        examples,
+        not,
     })
+}
+
+fn http_status(value: &Value) -> Result<u16, Wrong> {
+    let bound = Bound {
+        min: 100,
+        max: 599,
+        advice: "an HTTP status is from 100 to 599",
+    };
+    let number = whole_number(value, bound)?;
+    u16::try_from(number).map_err(|_| Wrong::plain(bound.advice))
+}
+
+/// Messages, or failures with fields.
+fn read_examples(
+    name: &'static str,
+    section: &mut Section<'_>,
+    findings: &mut Findings,
+) -> Vec<RuleExample> {
+    let examples = section.list(name, findings).unwrap_or_default();
+    examples
+        .iter()
+        .filter_map(|example| match &example.node.value {
+            Value::Scalar { text, .. } => Some(RuleExample {
+                message: text.clone(),
+                ..RuleExample::default()
+            }),
+            _ => {
+                let mut fields = Section::open(example.node, &example.path, findings)?;
+                let mut text =
+                    |name, findings: &mut Findings| fields.text(name, findings).unwrap_or_default();
+                let message = text("message", findings);
+                let code = text("code", findings);
+                let exception = text("exception", findings);
+                let tool = text("tool", findings);
+                let http_status = fields.value("http_status", findings, http_status);
+                fields.close(findings);
+                Some(RuleExample {
+                    message,
+                    code,
+                    exception,
+                    http_status,
+                    tool,
+                })
+            }
+        })
+        .collect()
 }
 
 fn read_fleet(mut section: Section<'_>, fleet: &mut FleetSettings, findings: &mut Findings) {

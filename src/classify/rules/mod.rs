@@ -2,9 +2,10 @@
 //!
 //! A file under `rules/` describes one vendor, protocol or field. Its stem is the first half of its rules' ids, so
 //! `insufficient-quota` in `openai.yaml` is the rule `openai/insufficient-quota`. The format is described in
-//! `rules/README.md`; the test below runs every rule's examples.
+//! `rules/README.md`.
 
 mod embedded;
+mod examples;
 #[cfg(test)]
 mod tests;
 mod yaml;
@@ -15,6 +16,8 @@ use super::pattern::PhraseError;
 use crate::domain::{Execution, Kind, Origin};
 
 pub(super) use embedded::FILES;
+pub use examples::ExampleReport;
+pub(super) use examples::{run as run_examples, run_operators as run_operators_examples};
 
 /// Why the rules cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -126,10 +129,8 @@ pub(super) struct RuleSource {
     pub(super) signed: bool,
     pub(super) why: String,
     #[serde(default)]
-    #[cfg_attr(not(test), allow(dead_code))]
     pub(super) examples: Vec<Example>,
     #[serde(default)]
-    #[cfg_attr(not(test), allow(dead_code))]
     pub(super) not: Vec<Example>,
 }
 
@@ -196,7 +197,6 @@ impl Words {
 /// A failure that a rule's own test reads.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(untagged)]
-#[cfg_attr(not(test), allow(dead_code))]
 pub(super) enum Example {
     /// A message.
     Message(String),
@@ -207,7 +207,6 @@ pub(super) enum Example {
 /// See [`Example`].
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-#[cfg_attr(not(test), allow(dead_code))]
 pub(super) struct ExampleFields {
     pub(super) message: String,
     pub(super) exception: String,

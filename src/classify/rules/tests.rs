@@ -1,74 +1,18 @@
 //! Every rule's own examples, and the list of files.
 
-use crate::classify::{Classifier, Context};
-use crate::domain::{Failure, Origin, Timestamp};
+use crate::classify::Classifier;
 
-use super::{Example, FILES, parse};
-
-fn failure(example: &Example) -> (Failure, String, Origin) {
-    match example {
-        Example::Message(message) => (
-            Failure {
-                message: message.clone(),
-                ..Failure::default()
-            },
-            String::new(),
-            Origin::Tool,
-        ),
-        Example::Fields(fields) => (
-            Failure {
-                message: fields.message.clone(),
-                exception_type: fields.exception.clone(),
-                code: fields.code.clone(),
-                http_status: fields.http,
-                grpc_code: fields.grpc.clone(),
-                exit_code: fields.exit,
-                ..Failure::default()
-            },
-            fields.tool.clone(),
-            fields.origin.unwrap_or(Origin::Tool),
-        ),
-    }
-}
+use super::FILES;
 
 #[test]
 fn every_rule_reads_its_examples_and_not_its_counter_examples() {
-    let classifier = Classifier::new(&[]).unwrap();
-    let mut wrong = Vec::new();
-    for (file, source) in FILES {
-        for rule in parse(file, source).unwrap().rules {
-            let id = format!("{file}/{}", rule.id);
-            let mut decided = false;
-            let examples = rule.examples.iter().map(|e| (e, true));
-            for (example, wanted) in examples.chain(rule.not.iter().map(|e| (e, false))) {
-                let (failure, tool, origin) = failure(example);
-                let context = Context {
-                    tool: &tool,
-                    origin,
-                    tries: 1,
-                    received_at: Timestamp(0),
-                };
-                let reading = classifier.read(&failure, &context);
-                let is_ours = *reading.rule == *id;
-                decided |= wanted && is_ours;
-                // Where rules overlap another one may decide, as long as it says the same.
-                if wanted && reading.kind != rule.kind || !wanted && is_ours {
-                    wrong.push(format!(
-                        "{id}: {example:?} reads {} ({}), evidence {:?}",
-                        reading.rule, reading.kind, reading.evidence
-                    ));
-                }
-            }
-            if !decided {
-                wrong.push(format!("{id} decides none of its examples"));
-            }
-        }
-    }
+    let report = Classifier::new(&[]).unwrap().check_examples().unwrap();
+    assert!(report.rules > 400 && report.examples > report.rules);
     assert!(
-        wrong.is_empty(),
+        report.faults.is_empty(),
         "{} wrong:\n{}",
-        wrong.len(),
-        wrong.join("\n")
+        report.faults.len(),
+        report.faults.join("\n")
     );
 }
 
@@ -113,7 +57,7 @@ fn a_wrong_file_is_named_with_rule_and_field() {
         ),
     ];
     for (source, want) in cases {
-        let error = crate::classify::book::RuleBook::compile(&[("x", source)])
+        let error = crate::classify::book::RuleBook::compile(&[("x", source)], &[], &[])
             .unwrap_err()
             .to_string();
         assert!(error.contains(want), "{source}: {error}");

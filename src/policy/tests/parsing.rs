@@ -60,7 +60,9 @@ kinds:
             on_exhausted: fail_loud, backoff: {base: 65ms, cap: 66s, max_wait: 67s}}
 rules:
   - {id: ledger-frozen, text: "ledger is frozen", code: 40001, exception: LedgerError, http_status: 409,
-     tool: "book_*", kind: precondition_unmet, execution: not_executed}
+     tool: "book_*", kind: precondition_unmet, execution: not_executed, unless: thawed,
+     examples: [{message: the ledger is frozen, code: 40001, exception: LedgerError, http_status: 409, tool: book_flight}],
+     not: [the ledger is open]}
 fleet: {retry_ratio: 0.3, retry_floor_per_second: 11, breaker: {turns: 6, failure_ratio: 0.6, window: 12s, cooldown: 7s}}
 "#;
 
@@ -160,6 +162,18 @@ fn every_field_is_read() {
             tool: Some("book_*".into()),
             kind: Kind::PreconditionUnmet,
             execution: Some(Execution::NotExecuted),
+            unless: Some("thawed".into()),
+            examples: vec![RuleExample {
+                message: "the ledger is frozen".into(),
+                code: "40001".into(),
+                exception: "LedgerError".into(),
+                http_status: Some(409),
+                tool: "book_flight".into(),
+            }],
+            not: vec![RuleExample {
+                message: "the ledger is open".into(),
+                ..RuleExample::default()
+            }],
         }],
         fleet: FleetSettings {
             retry_ratio: 0.3,
