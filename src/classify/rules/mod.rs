@@ -4,7 +4,6 @@
 //! `insufficient-quota` in `openai.yaml` is the rule `openai/insufficient-quota`. The format is described in
 //! `rules/README.md`.
 
-mod embedded;
 mod examples;
 #[cfg(test)]
 mod tests;
@@ -15,9 +14,11 @@ use serde::Deserialize;
 use super::pattern::PhraseError;
 use crate::domain::{Execution, Kind, Origin};
 
-pub(super) use embedded::FILES;
 pub use examples::ExampleReport;
 pub(super) use examples::{run as run_examples, run_operators as run_operators_examples};
+
+/// Stem and content of each file under `rules/`, in order of name, as the build found them.
+pub(super) const FILES: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/rule_files.rs"));
 
 /// Why the rules cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
