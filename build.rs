@@ -42,7 +42,7 @@ fn rule_files(directory: &Path) -> Result<String, Box<dyn Error>> {
         .map(|entry| entry.map(|entry| entry.path()))
         .collect::<Result<_, _>>()?;
     files.retain(|path| path.extension().is_some_and(|end| end == "yaml"));
-    files.sort();
+    files.sort_by(|a, b| a.file_stem().cmp(&b.file_stem()));
     let mut list = String::from("&[\n");
     for path in files {
         let stem = path.file_stem().unwrap_or_default().to_string_lossy();

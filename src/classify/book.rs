@@ -5,6 +5,8 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
+use foldhash::fast::FixedState;
+
 use super::lexicon::{Edge, Lexicon, Literal};
 use super::operator::{self, OperatorRules};
 use super::pattern::Phrase;
@@ -72,6 +74,11 @@ pub(super) enum Use {
     Dependency { lead: u32 },
 }
 
+/// Rules by a name in lower case. The names are the rules' own, so that nobody can choose them to collide.
+pub(super) type ByName = HashMap<Box<str>, Vec<u32>, FixedState>;
+/// Rules by a status.
+pub(super) type ByNumber<T> = HashMap<T, Vec<u32>, FixedState>;
+
 /// The compiled rules.
 #[derive(Debug)]
 pub(super) struct RuleBook {
@@ -83,12 +90,12 @@ pub(super) struct RuleBook {
     pub(super) uses: Vec<Use>,
     /// Distinctive codes in their exact case.
     pub(super) words: Vec<Box<str>>,
-    pub(super) codes: HashMap<Box<str>, Vec<u32>>,
-    pub(super) exceptions: HashMap<Box<str>, Vec<u32>>,
-    pub(super) exception_ends: HashMap<Box<str>, Vec<u32>>,
-    pub(super) http: HashMap<u16, Vec<u32>>,
-    pub(super) grpc: HashMap<Box<str>, Vec<u32>>,
-    pub(super) exit: HashMap<i32, Vec<u32>>,
+    pub(super) codes: ByName,
+    pub(super) exceptions: ByName,
+    pub(super) exception_ends: ByName,
+    pub(super) http: ByNumber<u16>,
+    pub(super) grpc: ByName,
+    pub(super) exit: ByNumber<i32>,
     pub(super) marks: usize,
     /// From here on marks are the operator's.
     pub(super) operators_marks: u32,
@@ -162,12 +169,12 @@ struct Builder {
     uses: BTreeMap<Literal, Vec<Use>>,
     marks: HashMap<String, u32>,
     marks_given: u32,
-    codes: HashMap<Box<str>, Vec<u32>>,
-    exceptions: HashMap<Box<str>, Vec<u32>>,
-    exception_ends: HashMap<Box<str>, Vec<u32>>,
-    http: HashMap<u16, Vec<u32>>,
-    grpc: HashMap<Box<str>, Vec<u32>>,
-    exit: HashMap<i32, Vec<u32>>,
+    codes: ByName,
+    exceptions: ByName,
+    exception_ends: ByName,
+    http: ByNumber<u16>,
+    grpc: ByName,
+    exit: ByNumber<i32>,
 }
 
 /// A literal that ends a word.
@@ -265,7 +272,7 @@ impl Builder {
     }
 
     fn evidence_count(&self) -> usize {
-        let lists = |map: &HashMap<Box<str>, Vec<u32>>| map.values().map(Vec::len).sum::<usize>();
+        let lists = |map: &ByName| map.values().map(Vec::len).sum::<usize>();
         self.phrases.len()
             + lists(&self.codes)
             + lists(&self.exceptions)

@@ -1,23 +1,38 @@
 //! A digest by which the same failure is known again, whatever it happened to.
 //!
 //! Masked: numbers, hex ids and UUIDs, quoted values, paths, URLs, addresses and times. Letters are lower-cased, blanks
-//! folded, only the first [`HEAD`] bytes count. The digest is XXH3, 64 bits, of the masked bytes: independent of platform,
+//! folded; of a long text the first [`HEAD`] and the last [`TAIL`] bytes count, since tracebacks name the error last. The digest is XXH3, 64 bits, of the masked bytes: independent of platform,
 //! and kept the same over releases (a test pins it), because stored letters carry it.
 
+use std::ops::Range;
+
+use memchr::memmem;
+use wide::u8x16;
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::domain::{Failure, Fingerprint};
 
 use super::text::{byte_table, cut, look_up};
+use super::words::{between, lanes, mask};
 
-/// How much of a text counts, in bytes.
-const HEAD: usize = 2 * 1024;
+/// How much of the start of a long text counts, in bytes.
+const HEAD: usize = 1024;
+/// How much of its end, in bytes.
+const TAIL: usize = 1024;
 
 /// Digest of a text.
 pub fn fingerprint(text: &str) -> Fingerprint {
-    let text = cut(text, HEAD);
-    let mut masked = Masked(Vec::with_capacity(text.len()));
-    masked.mask(text);
+    let text = text.trim();
+    let mut masked = Masked(Vec::with_capacity(text.len().min(HEAD + TAIL) + 1));
+    if text.len() <= HEAD + TAIL {
+        masked.mask(text);
+    } else {
+        masked.mask(cut(text, HEAD));
+        // No text holds it.
+        masked.push(0);
+        let tail = text.ceil_char_boundary(text.len() - TAIL);
+        masked.mask(text.get(tail..).unwrap_or_default());
+    }
     masked.digest()
 }
 
@@ -87,72 +102,74 @@ impl Masked {
         }
     }
 
+    /// Goes from one byte that may have to be masked to the next; what lies between is kept.
     fn mask(&mut self, text: &str) {
-        let bytes = text.trim().as_bytes();
+        let bytes = text.as_bytes();
+        // Up to here all is written.
+        let mut done = 0;
         let mut at = 0;
-        while let Some(byte) = bytes.get(at).copied() {
-            at = match class(byte) {
-                QUOTE => match quoted_end(bytes, at) {
+        while let Some(found) = next_telling(bytes, at) {
+            let class = bytes.get(found).map_or(0, |byte| class(*byte));
+            // A token is masked or kept as a whole, so its start is looked for.
+            let before = bytes.get(done..found).unwrap_or_default();
+            let start = match class & TOKEN {
+                0 => found,
+                _ => found - before.iter().rev().take_while(|b| is_token(**b)).count(),
+            };
+            self.keep(bytes, done..start);
+            at = match class {
+                QUOTE => match quoted_end(bytes, found) {
                     Some(end) => {
                         self.push_mask();
                         end
                     }
-                    None => at + 1,
+                    None => found + 1,
                 },
                 BLANK => {
                     self.push_space();
-                    at + 1
+                    found + 1
                 }
-                0 => {
-                    self.push(byte);
-                    at + 1
-                }
-                _ => self.mask_token(bytes, at),
+                _ => self.mask_token(bytes, start),
             };
+            done = at;
         }
+        self.keep(bytes, done..bytes.len());
         self.0.make_ascii_lowercase();
     }
 
-    /// A token runs to the next blank, quote or bracket. It is kept as far as it is words.
+    fn keep(&mut self, bytes: &[u8], span: Range<usize>) {
+        let mut kept = bytes.get(span).unwrap_or_default();
+        // The space before it is there already.
+        if self.ends_with(b' ') || self.0.is_empty() {
+            kept = kept.strip_prefix(b" ").unwrap_or(kept);
+        }
+        self.0.extend_from_slice(kept);
+    }
+
+    /// A token runs to the next blank, quote or bracket. This one holds something that may have to be masked.
     fn mask_token(&mut self, bytes: &[u8], start: usize) -> usize {
         let rest = bytes.get(start..).unwrap_or_default();
-        let mut seen = 0;
-        let mut len = 0;
-        for byte in rest {
-            let class = class(*byte);
-            if class & TOKEN == 0 {
-                break;
-            }
-            seen |= class;
-            len += 1;
-        }
-        if seen & (DIGIT | SLASH | AT) == 0 {
-            self.0
-                .extend_from_slice(rest.get(..len).unwrap_or_default());
-            return start + len.max(1);
-        }
+        let mut len = token(rest).len;
         // A URL's query belongs to it.
-        if seen & SLASH != 0
-            && rest
-                .get(..len)
-                .is_some_and(|token| token.windows(3).any(|w| w == b"://"))
+        if rest
+            .get(..len)
+            .is_some_and(|t| memmem::find(t, b"://").is_some())
         {
-            let query = |b: &&u8| class(**b) & TOKEN != 0 || b"?&=#,;!$*".contains(*b);
+            let query = |b: &&u8| is_token(**b) || b"?&=#,;!$*".contains(*b);
             len += rest.iter().skip(len).take_while(query).count();
         }
-        let token = rest.get(..len).unwrap_or_default();
-        let tail = token
+        let whole = rest.get(..len).unwrap_or_default();
+        let tail = whole
             .iter()
             .rev()
             .take_while(|b| matches!(b, b'.' | b':' | b'-' | b'/'))
             .count();
-        let body = token.get(..len - tail).unwrap_or_default();
-        if is_place(body) || is_id(body) {
+        let (body, tail) = whole.split_at(len - tail);
+        if token(body).is_masked(body) {
             self.push_mask();
         } else {
             self.push_words(body);
         }
-        let tail = token.get(len - tail..).unwrap_or_default();
         self.0.extend_from_slice(tail);
         start + len.max(1)
     }
@@ -173,15 +190,21 @@ const TOKEN: u8 = 1;
 const DIGIT: u8 = 2;
 const SLASH: u8 = 4;
 const AT: u8 = 8;
-const QUOTE: u8 = 16;
-const BLANK: u8 = 32;
+/// Of a hexadecimal number or a UUID.
+const HEX: u8 = 16;
+/// Of an address in numbers, beside digits.
+const DOTTED: u8 = 32;
+const QUOTE: u8 = 64;
+const BLANK: u8 = 128;
 
 const fn classify(byte: u8) -> u8 {
     match byte {
-        b'0'..=b'9' => TOKEN | DIGIT,
+        b'0'..=b'9' => TOKEN | DIGIT | HEX,
         b'/' | b'\\' => TOKEN | SLASH,
         b'@' => TOKEN | AT,
-        b'a'..=b'z' | b'A'..=b'Z' | b'_' | b'-' | b'.' | b':' | b'~' | b'%' | b'+' => TOKEN,
+        b'a'..=b'f' | b'A'..=b'F' | b'-' | b'x' => TOKEN | HEX,
+        b'.' | b':' => TOKEN | DOTTED,
+        b'a'..=b'z' | b'A'..=b'Z' | b'_' | b'~' | b'%' | b'+' => TOKEN,
         b'\'' | b'"' | b'`' => QUOTE,
         b' ' | b'\t' | b'\r' | b'\n' | 0 => BLANK,
         _ => 0,
@@ -195,31 +218,98 @@ fn class(byte: u8) -> u8 {
     look_up(&CLASSES, byte)
 }
 
-/// A path, URL, address or host with a port: anything with a slash, an `@`, or dotted numbers.
-fn is_place(token: &[u8]) -> bool {
-    let has = |byte: u8| token.contains(&byte);
-    let dotted_numbers = token.iter().filter(|b| **b == b'.').count() == 3
-        && token
-            .iter()
-            .all(|b| b.is_ascii_digit() || matches!(b, b'.' | b':'));
-    let slashed = (has(b'/') || has(b'\\')) && token.len() > 1;
-    let port = token.rsplit(|b| *b == b':').next().is_some_and(|tail| {
-        tail.len() < token.len() && !tail.is_empty() && tail.iter().all(u8::is_ascii_digit)
-    });
-    slashed || has(b'@') || dotted_numbers || port
+#[inline]
+fn is_token(byte: u8) -> bool {
+    class(byte) & TOKEN != 0
 }
 
-/// A number with its unit, a hex id, a UUID, or a long token with digits in it.
-fn is_id(token: &[u8]) -> bool {
-    let digits = token.iter().filter(|b| b.is_ascii_digit()).count();
-    if digits == 0 {
-        return false;
+/// The next byte from `from` on that is a digit, a slash, an `@`, a quote, or a blank that is no single space.
+fn next_telling(bytes: &[u8], from: usize) -> Option<usize> {
+    let mut base = from;
+    // After what was just written a space is taken in as any other byte is.
+    let mut after_space = 0;
+    for chunk in bytes.get(from..)?.chunks(16) {
+        let lanes = lanes(chunk);
+        let is = |byte: u8| lanes.simd_eq(u8x16::splat(byte));
+        let telling = between(lanes, b'0', b'9')
+            | is(b'/')
+            | is(b'\\')
+            | is(b'@')
+            | is(b'\'')
+            | is(b'"')
+            | is(b'`')
+            | is(b'\t')
+            | is(b'\r')
+            | is(b'\n')
+            | is(0);
+        let spaces = mask(is(b' '));
+        let found = mask(telling) | spaces & (spaces << 1 | after_space);
+        let at = found.trailing_zeros() as usize;
+        if at < chunk.len() {
+            return Some(base + at);
+        }
+        after_space = spaces >> 15;
+        base += chunk.len();
     }
-    let hex = token.len() >= 6
-        && token
-            .iter()
-            .all(|b| b.is_ascii_hexdigit() || *b == b'-' || *b == b'x');
-    hex || token.len() >= 12 && digits >= 2 || digits * 2 >= token.len()
+    None
+}
+
+/// What a token is made of.
+struct Token {
+    len: usize,
+    digits: usize,
+    dots: usize,
+    /// The classes of which it has some byte, and those that all its bytes have.
+    some: u8,
+    all: u8,
+}
+
+/// The token that the bytes start with.
+fn token(bytes: &[u8]) -> Token {
+    let mut token = Token {
+        len: 0,
+        digits: 0,
+        dots: 0,
+        some: 0,
+        all: u8::MAX,
+    };
+    for byte in bytes {
+        let class = class(*byte);
+        if class & TOKEN == 0 {
+            break;
+        }
+        token.some |= class;
+        // Digits stand in dotted addresses too.
+        token.all &= class | (class & DIGIT) << 4;
+        token.digits += usize::from(class & DIGIT != 0);
+        token.dots += usize::from(*byte == b'.');
+        token.len += 1;
+    }
+    token
+}
+
+impl Token {
+    fn is_masked(&self, text: &[u8]) -> bool {
+        self.is_place(text) || self.is_id()
+    }
+
+    /// A path, URL, address or host with a port: anything with a slash, an `@`, dotted numbers, or a port.
+    fn is_place(&self, text: &[u8]) -> bool {
+        let slashed = self.some & SLASH != 0 && text.len() > 1;
+        let dotted_numbers = self.all & DOTTED != 0 && self.dots == 3;
+        let has_port = || {
+            let port = text.iter().rev().take_while(|b| b.is_ascii_digit()).count();
+            port > 0 && text.len().checked_sub(port + 1).and_then(|at| text.get(at)) == Some(&b':')
+        };
+        slashed || self.some & AT != 0 || dotted_numbers || self.some & DOTTED != 0 && has_port()
+    }
+
+    /// A number with its unit, a hex id, a UUID, or a long token with digits in it.
+    const fn is_id(&self) -> bool {
+        let hex = self.len >= 6 && self.all & HEX != 0;
+        self.digits > 0
+            && (hex || self.len >= 12 && self.digits >= 2 || self.digits * 2 >= self.len)
+    }
 }
 
 /// Where the quoted value that starts at `start` ends; an apostrophe within a word starts none.

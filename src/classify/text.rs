@@ -77,7 +77,7 @@ fn copy_plain(input: &[u8], out: &mut Vec<u8>) -> usize {
             0 => break,
             16.. => out.extend_from_slice(&folded),
             len => {
-                out.extend(folded.iter().take(len));
+                out.extend_from_slice(folded.get(..len).unwrap_or_default());
                 copied += len;
                 break;
             }
@@ -200,6 +200,32 @@ pub(super) fn cut(text: &str, limit: usize) -> &str {
     } else {
         text.get(..text.floor_char_boundary(limit))
             .unwrap_or_default()
+    }
+}
+
+/// Longest name that is looked up.
+const LONGEST_NAME: usize = 256;
+
+/// A short text in lower case, without an allocation.
+pub(super) struct LowerCase {
+    bytes: [u8; LONGEST_NAME],
+    len: usize,
+}
+
+impl LowerCase {
+    /// Nothing where the text is empty or too long to be a name.
+    pub(super) fn of(text: &str) -> Option<Self> {
+        let mut bytes = [0; LONGEST_NAME];
+        let target = bytes.get_mut(..text.len())?;
+        target.copy_from_slice(text.as_bytes());
+        target.make_ascii_lowercase();
+        let len = text.len();
+        (len > 0).then_some(LowerCase { bytes, len })
+    }
+
+    pub(super) fn as_str(&self) -> &str {
+        let bytes = self.bytes.get(..self.len).unwrap_or_default();
+        std::str::from_utf8(bytes).unwrap_or_default()
     }
 }
 

@@ -4,7 +4,7 @@ use super::anchors;
 use super::book::{Rule, RuleBook, Use};
 use super::rules::Strength;
 use super::scan::Scratch;
-use super::text::cut;
+use super::text::{LowerCase, cut};
 use super::{Context, EVIDENCE_LIMIT, Finding};
 use crate::domain::{EvidenceSource, Execution, Failure, Kind};
 
@@ -130,8 +130,8 @@ impl Scale<'_> {
     }
 
     fn weigh_code(&mut self, code: &str, position: usize, evidence: Evidence) {
-        let key = code.to_ascii_lowercase();
-        let Some(rules) = self.book.codes.get(key.as_str()) else {
+        let key = LowerCase::of(code);
+        let Some(rules) = key.and_then(|key| self.book.codes.get(key.as_str())) else {
             return;
         };
         let is_number = code.bytes().all(|b| b.is_ascii_digit() || b == b'-');
@@ -164,12 +164,12 @@ impl Scale<'_> {
 
     fn weigh_exception_field(&mut self, failure: &Failure) {
         let name = failure.exception_type.trim();
-        if name.is_empty() || name.len() > 256 {
+        let Some(last) = LowerCase::of(last_segment(name)) else {
             return;
-        }
-        let last = last_segment(name).to_ascii_lowercase();
+        };
+        let last = last.as_str();
         let evidence = Evidence::Field("exception_type");
-        if let Some(rules) = self.book.exceptions.get(last.as_str()) {
+        if let Some(rules) = self.book.exceptions.get(last) {
             for rule in rules {
                 self.offer(
                     *rule,
@@ -192,7 +192,7 @@ impl Scale<'_> {
             }
         }
         // A type may be a vendor's code (`ThrottlingException`).
-        self.weigh_code(&last, 0, evidence);
+        self.weigh_code(last, 0, evidence);
     }
 
     fn weigh_hits(&mut self) {

@@ -12,6 +12,8 @@ use wide::u8x16;
 pub(super) struct Words {
     /// The text in lower case, then [`PAD`] zero bytes: sixteen bytes can be taken wherever a word starts.
     lower: Vec<u8>,
+    /// How long the text is.
+    len: usize,
     /// Starts and ends in turn.
     edges: Vec<u32>,
     /// Where a part of a name starts within a word: `error_code`, `errorCode`, `HTTPError`.
@@ -51,6 +53,8 @@ impl Words {
             before = bits;
             base += u64::BITS;
         }
+        self.len = text.len();
+        self.lower.truncate(self.len);
         self.lower.extend([0; PAD]);
     }
 
@@ -71,18 +75,14 @@ impl Words {
             bits.lower |= (letter & !upper) << shift;
             bits.underscore |= mask(is_underscore) << shift;
             shift += LANES;
-            match chunk.len() {
-                LANES => self.lower.extend_from_slice(&lowered.to_array()),
-                len => self.lower.extend(lowered.to_array().iter().take(len)),
-            }
+            self.lower.extend_from_slice(&lowered.to_array());
         }
         bits
     }
 
     /// The text in lower case (of ASCII letters; the others stay as they are).
     pub(super) fn lower(&self) -> &[u8] {
-        let len = self.lower.len().saturating_sub(PAD);
-        self.lower.get(..len).unwrap_or_default()
+        self.lower.get(..self.len).unwrap_or_default()
     }
 
     /// The same with zero bytes after it, at least sixteen.
@@ -128,10 +128,16 @@ impl Bits {
 
 /// The positions of the bits that are set.
 fn push_set(positions: &mut Vec<u32>, base: u32, mut bits: u64) {
-    while bits != 0 {
-        positions.push(base.wrapping_add(bits.trailing_zeros()));
+    let mut found = [0; BLOCK];
+    let count = bits.count_ones() as usize;
+    for position in &mut found {
+        if bits == 0 {
+            break;
+        }
+        *position = base.wrapping_add(bits.trailing_zeros());
         bits &= bits - 1;
     }
+    positions.extend_from_slice(found.get(..count).unwrap_or_default());
 }
 
 /// Up to sixteen bytes, the rest zero.
