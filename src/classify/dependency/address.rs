@@ -1,5 +1,7 @@
 //! Hosts and ports, as texts write them.
 
+use std::net::{IpAddr, SocketAddr};
+
 /// Longest name, in bytes.
 pub(super) const LIMIT: usize = 200;
 
@@ -63,12 +65,22 @@ pub(super) fn address(rest: &str, full: bool) -> Option<String> {
         })
         .unwrap_or(rest.len());
     let (token, after) = rest.split_at_checked(end)?;
+    // netty: `R:host/1.2.3.4:443]`; an address of version 6 has its own brackets.
+    let token = match token.contains('[') {
+        true => token,
+        false => token.trim_end_matches(']'),
+    };
     let authority = if scheme || !token.contains('/') {
         token.split('/').next().unwrap_or(token)
     } else {
         // Java and etcd: `localhost/127.0.0.1:8080`, `0xc0…/127.0.0.1:2379`; a path: `host/path`.
         match token.split_once('/') {
-            Some((_, second)) if second.parse::<std::net::SocketAddr>().is_ok() => second,
+            Some((first, second)) if second.parse::<SocketAddr>().is_ok() => {
+                if first.contains('.') && is_host(first) && first.parse::<IpAddr>().is_err() {
+                    return Some(join(first, split_port(second).1.unwrap_or_default()));
+                }
+                second
+            }
             Some((first, _)) => first,
             None => token,
         }
@@ -79,7 +91,9 @@ pub(super) fn address(rest: &str, full: bool) -> Option<String> {
         .unwrap_or(authority)
         .trim_end_matches(['.', ':', '-', ']']);
     let (host, port) = split_port(authority);
-    let port = port.or_else(|| port_in_words(after));
+    let port = port
+        .or_else(|| port_in_words(after))
+        .or_else(|| port_said_again(host, after));
     let host = host.trim_matches(['[', ']']);
     let marked = scheme || port.is_some() || text_was_url(rest, end);
     if !is_host(host) || full && !marked {
@@ -117,6 +131,12 @@ pub(super) fn port_in_words(after: &str) -> Option<&str> {
             if after.starts_with("', ") { rest } else { "" }
         });
     Some(digits(rest)).filter(|port| (2..=5).contains(&port.len()))
+}
+
+/// Older versions of Node: `getaddrinfo ENOTFOUND example.com example.com:443`.
+fn port_said_again<'a>(host: &str, after: &'a str) -> Option<&'a str> {
+    let rest = after.strip_prefix(' ')?.strip_prefix(host)?;
+    Some(digits(rest.strip_prefix(':')?)).filter(|port| !port.is_empty())
 }
 
 /// A host's characters, and at least one letter or a dotted number; not a file's name.

@@ -12,7 +12,7 @@ use crate::domain::{Family, Kind};
 
 use super::leads::Found;
 use super::text::{is_word, starts_word};
-use Shape::{Address, FullAddress, Name, Path, Pool, Remote};
+use Shape::{Address, FullAddress, Name, Path, Pool, Product, Remote};
 use address::{LIMIT, address, digits, is_file, is_host, join, split_port};
 use wordings::{COMMON, LEADS, Shape, TRAILS};
 
@@ -56,7 +56,9 @@ pub(super) fn read(text: &str, leads: &[Found], kind: Kind) -> Option<String> {
             continue;
         }
         let value = match shape {
-            Some(shape) if shape == Name || may_be_address => after_lead(text, found, shape),
+            Some(shape) if matches!(shape, Name | Product) || may_be_address => {
+                after_lead(text, found, shape)
+            }
             Some(_) => None,
             None => subject(text, found, kind),
         };
@@ -103,6 +105,7 @@ fn after_lead(text: &str, found: Found, shape: Shape) -> Option<String> {
         Address => address(rest, false),
         FullAddress => address(rest, true),
         Name => name(rest),
+        Product => product(rest),
         Path => path(rest),
     }
 }
@@ -127,6 +130,24 @@ fn name(rest: &str) -> Option<String> {
         .then(|| found.to_owned())
 }
 
+/// A capitalised word that ends its sentence and is no common one.
+fn product(rest: &str) -> Option<String> {
+    let len = rest
+        .bytes()
+        .take_while(|b| is_word(*b) || *b == b'-')
+        .count();
+    let (found, after) = rest.split_at_checked(len)?;
+    let ends = after.is_empty() || after.starts_with(['\n', '.', ',', ';', ')', '\'']);
+    (ends && is_proper(found)).then(|| found.to_owned())
+}
+
+fn is_proper(name: &str) -> bool {
+    name.bytes().next().is_some_and(|b| b.is_ascii_uppercase())
+        && name.bytes().all(|b| is_word(b) || b == b'-')
+        && (3..=80).contains(&name.len())
+        && !COMMON.iter().any(|word| word.eq_ignore_ascii_case(name))
+}
+
 fn path(rest: &str) -> Option<String> {
     let rest = rest.trim_start_matches(['\'', ' ']);
     let end = rest.find(['\'', ' ', ':', '\n', ')']).unwrap_or(rest.len());
@@ -147,11 +168,7 @@ fn subject(text: &str, found: Found, kind: Kind) -> Option<String> {
     let led = matches!(previous, Some("to" | "from" | "service" | "by"));
     let first_word_alone =
         previous.is_none() && text.get(found.start..found.end) == Some(" session not available");
-    let proper = name.bytes().next().is_some_and(|b| b.is_ascii_uppercase())
-        && name.bytes().all(|b| is_word(b) || b == b'-')
-        && name.len() >= 3
-        && !COMMON.iter().any(|word| word.eq_ignore_ascii_case(name));
-    ((led || first_word_alone) && proper).then(|| name.to_owned())
+    ((led || first_word_alone) && is_proper(name)).then(|| name.to_owned())
 }
 
 /// `10.1.2.3:5432: …` or `localhost:27017: [Errno 111] …`, where nothing better leads to it.
@@ -173,7 +190,8 @@ fn refused_address(text: &str, kind: Kind) -> Option<String> {
                 '\'' | ',' | '(' | ')' | '<' | '>' | '[' | ']' | '{' | '}' | ';'
             )
     })
-    .filter(|token| may_have_a_port(token))
+    // netty: `L:/127.0.0.1:60018` is the caller's own end.
+    .filter(|token| may_have_a_port(token) && !token.starts_with("L:"))
     .map(|token| token.trim_end_matches([':', '.']))
     .find_map(|token| {
         let token = token
@@ -278,6 +296,39 @@ mod tests {
                 "Error 111 connecting to localhost:6379. Connection refused.",
                 "localhost:6379",
             ),
+            (
+                "getaddrinfo ENOTFOUND ms.example.com ms.example.com:443",
+                "ms.example.com:443",
+            ),
+            (
+                "[id: 0x07, L:/127.0.0.1:60018 ! R:127.0.0.1/127.0.0.1:9999] The connection observed an error",
+                "127.0.0.1:9999",
+            ),
+            (
+                "[id: 0x33, L:0.0.0.0/0.0.0.0:53320 ! R:a.blob.example.net/52.239.169.100:443] connection observed",
+                "a.blob.example.net:443",
+            ),
+            (
+                "ORA-12541: host 10.0.0.11 port 1521 has no listener",
+                "10.0.0.11:1521",
+            ),
+            (
+                "ReadTimeoutError(HTTPConnectionPool(host=u'bc10-05', port=9200): Read timed out.",
+                "bc10-05:9200",
+            ),
+            (
+                "Could not connect to the endpoint URL: \"https://codebuild.example.com/\"",
+                "codebuild.example.com",
+            ),
+            ("attempt 5 failed: Could not connect to Unity", "Unity"),
+            (
+                "wget: unable to resolve host address 'a.b.example'",
+                "a.b.example",
+            ),
+            (
+                "page: net::ERR_FAILED at https://www.example.com/",
+                "www.example.com",
+            ),
         ];
         for (text, want) in cases {
             assert_eq!(
@@ -296,6 +347,10 @@ mod tests {
             "connection to the server was lost",
             "Connection reset by peer",
             "request timed out",
+            "Could not connect to MCP",
+            "could not connect to the Internet",
+            "Unable to connect to Redis server",
+            "[id: 0x07, L:/127.0.0.1:60018] The connection observed an error",
         ];
         for text in texts {
             assert_eq!(named(Kind::ConnectionLost, text), None, "{text}");
