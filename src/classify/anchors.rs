@@ -270,11 +270,20 @@ fn is_stated(text: &str, bytes: &[u8], start: usize, end: usize) -> bool {
         .take(20)
         .any(|w| starts_with_ignoring_case(reason, w.as_bytes()));
     let starts = bare
-        && (start == 0
+        && (start == 0 && !counts_something(after)
             || AFTER
                 .iter()
                 .any(|w| starts_with_ignoring_case(reason, w.as_bytes())));
     opened || after_word || before_reason || starts
+}
+
+/// Whether a number stands for how many there are: `500 rows`, `404 ms`, `403 of 500`.
+fn counts_something(after: &str) -> bool {
+    let word = after.strip_prefix(' ').unwrap_or_default();
+    let len = word.bytes().take_while(u8::is_ascii_alphabetic).count();
+    let word = word.get(..len).unwrap_or_default();
+    let is_plural = len > 3 && word.ends_with('s') && !word.ends_with("ss");
+    is_plural || ["ms", "s", "kb", "mb", "gb", "of", "out", "more", "x"].contains(&word)
 }
 
 fn starts_with_ignoring_case(text: &[u8], prefix: &[u8]) -> bool {
@@ -370,6 +379,11 @@ mod tests {
             ("took 500 of 503 items", &[]),
             ("10.0.0.500", &[]),
             ("job 404", &[]),
+            ("500 rows copied", &[]),
+            ("403 of 500 files", &[]),
+            ("404 page not found", &[404]),
+            ("403 access denied", &[403]),
+            ("503 upstream connect error", &[503]),
         ];
         for (text, want) in cases {
             let mut words = Words::default();

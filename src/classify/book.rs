@@ -284,7 +284,7 @@ impl Builder {
 
     fn add_fields(&mut self, source: &RuleSource, rule: u32) {
         for code in source.codes.to_vec() {
-            if is_distinctive(&code) {
+            if is_distinctive(&code) || is_sqlstate(&code) {
                 let word = index(self.words.len());
                 self.words.push(code.as_str().into());
                 self.add_use(literal(&code, Edge::Word), Use::Code { rule, word });
@@ -468,6 +468,13 @@ impl Builder {
             operator,
         })
     }
+}
+
+/// Whether a code has the form of an SQLSTATE with a letter: no prose has it, but ids and serial numbers may.
+pub(super) fn is_sqlstate(code: &str) -> bool {
+    let digits = code.bytes().filter(u8::is_ascii_digit).count();
+    let letters = code.bytes().filter(u8::is_ascii_uppercase).count();
+    code.len() == 5 && digits + letters == 5 && digits >= 2 && letters >= 1
 }
 
 /// Whether a code cannot be mistaken for prose or for somebody's number, wherever it stands.

@@ -10,7 +10,7 @@
 use memchr::memmem::{self, Finder};
 
 use super::lexicon::{Edge, Literal};
-use super::text::{ends_word, is_word, starts_word};
+use super::text::{ends_word, is_word, lower_case, starts_word};
 
 /// Longest text that `*` and `**` stand for, in bytes.
 const GAP: usize = 200;
@@ -202,7 +202,13 @@ fn parse_parts(body: &str) -> Vec<Part> {
     let mut chars = body.chars().peekable();
     while let Some(c) = chars.next() {
         let part = match c {
-            '*' => Part::Gap(chars.next_if_eq(&'*').is_some()),
+            '*' if chars.next_if_eq(&'*').is_some() => {
+                // A line break is no blank: `a ** b` means what `a**b` does.
+                literal.truncate(literal.trim_end().len());
+                while chars.next_if_eq(&' ').is_some() {}
+                Part::Gap(true)
+            }
+            '*' => Part::Gap(false),
             '#' => Part::Number,
             '\\' => {
                 literal.extend(chars.next());
@@ -227,8 +233,8 @@ fn parse_parts(body: &str) -> Vec<Part> {
 
 fn flush(literal: &mut String, parts: &mut Vec<Part>) {
     if !literal.is_empty() {
-        literal.make_ascii_lowercase();
-        let finder = Finder::new(literal.as_bytes()).into_owned();
+        let lower: String = literal.chars().map(lower_case).collect();
+        let finder = Finder::new(lower.as_bytes()).into_owned();
         literal.clear();
         parts.push(Part::Literal(Box::new(finder)));
     }
@@ -238,24 +244,21 @@ fn is_number_byte(byte: u8) -> bool {
     byte.is_ascii_digit() || matches!(byte, b'.' | b',')
 }
 
+/// A number starts and ends with a digit; points and commas stand within it.
 fn skip_number(text: &[u8], at: usize) -> Option<usize> {
-    let digits = text
-        .get(at..)?
-        .iter()
-        .take_while(|b| is_number_byte(**b))
-        .count();
-    let starts = text.get(at).copied().is_some_and(|b| b.is_ascii_digit());
-    starts.then_some(at + digits)
+    let rest = text.get(at..)?;
+    let len = rest.iter().take_while(|b| is_number_byte(**b)).count();
+    let number = rest.get(..len)?;
+    let digits = number.iter().rposition(u8::is_ascii_digit)? + 1;
+    number.first()?.is_ascii_digit().then_some(at + digits)
 }
 
 fn skip_number_back(text: &[u8], at: usize) -> Option<usize> {
-    let digits = text
-        .get(..at)?
-        .iter()
-        .rev()
-        .take_while(|b| is_number_byte(**b))
-        .count();
-    (digits > 0).then_some(at - digits)
+    let before = text.get(..at)?;
+    let bytes = before.iter().rev().take_while(|b| is_number_byte(**b));
+    let number = before.get(at - bytes.count()..)?;
+    let digits = number.len() - number.iter().position(u8::is_ascii_digit)?;
+    number.last()?.is_ascii_digit().then_some(at - digits)
 }
 
 /// A line starts after a break; what opens a quoted text or names its level does not count.
@@ -294,7 +297,7 @@ mod tests {
 
     fn matches(phrase: &str, text: &str) -> bool {
         let phrase = Phrase::parse(phrase).unwrap();
-        let text = text.to_ascii_lowercase();
+        let text: String = text.chars().map(lower_case).collect();
         let bytes = text.as_bytes();
         let anchor = phrase.anchor().unwrap().text;
         (0..bytes.len()).any(|at| {
@@ -316,6 +319,11 @@ mod tests {
             ("tool ** not found", "tool \n not found", true),
             ("waited # seconds", "we waited 12.5 seconds", true),
             ("waited # seconds", "we waited long seconds", false),
+            ("tool ** not found", "tool\nnot found", true),
+            ("py:#, in main", "a.py:12, in main", true),
+            ("line # at 2", "line 1,234 at 2", true),
+            ("# rows", "it is .5 rows, 1.5 rows", true),
+            ("превышена~", "Превышена квота", true),
             ("^timeout$", "Timeout", true),
             ("^timeout$", "Error: timeout.", true),
             ("^timeout$", "a timeout", false),

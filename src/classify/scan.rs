@@ -5,7 +5,7 @@
 use std::cell::RefCell;
 
 use super::Context;
-use super::book::{RuleBook, Use};
+use super::book::{RuleBook, Use, is_sqlstate};
 use super::leads::{Found, MAX_FOUND};
 use super::text::{self, ends_word, starts_word};
 use super::words::Words;
@@ -206,9 +206,11 @@ fn check(
         }
         Use::Key => (starts_key(text, start) && ends_word(text, end)).then_some((start, end)),
         Use::Code { word, .. } => {
-            let same_case =
-                book.words.get(word as usize).map(|w| w.as_bytes()) == text.get(start..end);
-            (same_case && starts_word(text, start) && ends_word(text, end)).then_some((start, end))
+            let word = book.words.get(word as usize)?;
+            let stands = text.get(start..end) == Some(word.as_bytes())
+                && starts_word(text, start)
+                && ends_word(text, end);
+            (stands && (!is_sqlstate(word) || is_framed(text, start, end))).then_some((start, end))
         }
         Use::Exception { suffix, .. } => {
             let starts = suffix || starts_word(text, start);
@@ -216,6 +218,20 @@ fn check(
         }
         Use::Mark { .. } | Use::Wait { .. } | Use::Dependency { .. } => None,
     }
+}
+
+/// `('08S01', '[08S01] …')`, `ERROR: 42P01: relation …`: set apart from the text around it.
+fn is_framed(text: &[u8], start: usize, end: usize) -> bool {
+    let before = text.get(..start).unwrap_or_default();
+    let opens = before.is_empty()
+        || [b"'".as_slice(), b"(", b"[", b": "]
+            .iter()
+            .any(|sign| before.ends_with(sign));
+    opens
+        && matches!(
+            text.get(end),
+            None | Some(b'\'' | b')' | b']' | b':' | b',')
+        )
 }
 
 /// `errorCode` counts as `code`: keys are written in every style.

@@ -67,7 +67,8 @@ fn copy_plain(input: &[u8], out: &mut Vec<u8>) -> usize {
     for chunk in input.chunks(16) {
         let bytes = lanes(chunk);
         let quotes = bytes.simd_eq(u8x16::splat(b'"')) | bytes.simd_eq(u8x16::splat(b'`'));
-        let is_plain = between(bytes, b' ', b'~') & bytes.simd_ne(u8x16::splat(b'\\'));
+        let opens = bytes.simd_eq(u8x16::splat(b'\\')) | bytes.simd_eq(u8x16::splat(b'&'));
+        let is_plain = between(bytes, b' ', b'~') & !opens;
         let spaces = mask(bytes.simd_eq(u8x16::splat(b' ')));
         // Of several blanks only the first is copied.
         let after_blank = spaces << 1 | u64::from(ends_blank(out));
@@ -102,6 +103,7 @@ fn fold_special<'a>(input: &'a str, out: &mut Vec<u8>) -> &'a str {
     match first {
         '\n' | '\r' => push_break(out),
         '\\' => return fold_escape(chars.as_str(), out),
+        '&' => return fold_entity(chars.as_str(), out),
         '"' | '`' | '‘' | '’' | '‚' | '“' | '”' | '„' | '«' | '»' | '「' | '」' => {
             out.push(b'\'')
         }
@@ -129,6 +131,33 @@ fn fold_escape<'a>(input: &'a str, out: &mut Vec<u8>) -> &'a str {
         }
     }
     chars.as_str()
+}
+
+/// The entities in which XML and HTML wrap the signs of other texts.
+const ENTITIES: &[(&str, u8)] = &[
+    ("quot;", b'\''),
+    ("apos;", b'\''),
+    ("#39;", b'\''),
+    ("#34;", b'\''),
+    ("#x27;", b'\''),
+    ("#x22;", b'\''),
+    ("lt;", b'<'),
+    ("gt;", b'>'),
+    ("amp;", b'&'),
+];
+
+/// `input` follows an ampersand.
+fn fold_entity<'a>(input: &'a str, out: &mut Vec<u8>) -> &'a str {
+    if let Some(rest) = input.strip_prefix("nbsp;") {
+        push_space(out);
+        return rest;
+    }
+    let found = ENTITIES
+        .iter()
+        .find_map(|(name, sign)| Some((input.strip_prefix(name)?, *sign)));
+    let (rest, sign) = found.unwrap_or((input, b'&'));
+    out.push(sign);
+    rest
 }
 
 fn fold_unicode<'a>(input: &'a str, out: &mut Vec<u8>) -> &'a str {
@@ -203,6 +232,15 @@ pub(super) fn cut(text: &str, limit: usize) -> &str {
     }
 }
 
+/// A letter in lower case, where that takes as many bytes: positions in both are the same then.
+pub(super) fn lower_case(letter: char) -> char {
+    let mut lower = letter.to_lowercase();
+    match (lower.next(), lower.next()) {
+        (Some(one), None) if one.len_utf8() == letter.len_utf8() => one,
+        _ => letter,
+    }
+}
+
 /// Longest name that is looked up.
 const LONGEST_NAME: usize = 256;
 
@@ -267,6 +305,10 @@ mod tests {
             (r"a\nb", "a\nb"),
             ("a\0b", "a b"),
             (r"\u12", r"\u12"),
+            (
+                "&lt;a b=&quot;c&quot;&gt; it&#39;s&nbsp;&nbsp;1 &amp; 2&amp3",
+                "<a b='c'> it's 1 & 2&amp3",
+            ),
             ("认证失败，请检查：Error", "认证失败,请检查:Error"),
             ("  x  ", "x"),
             ("", ""),

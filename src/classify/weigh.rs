@@ -34,10 +34,10 @@ struct Scale<'a> {
     context: &'a Context<'a>,
     status: anchors::Statuses,
     best: Option<Candidate>,
+    /// The first sign that a part of the work is done.
+    partly_done: Option<Candidate>,
     /// Whether something specific says that the call was under way when it broke.
     was_under_way: bool,
-    /// Whether the text says that a part of the work is done: a rule of kind unknown.
-    was_partly_done: bool,
 }
 
 /// The winner among everything that the built-in rules find.
@@ -53,8 +53,8 @@ pub(super) fn weigh(
         context,
         status: anchors::Statuses::new(failure.http_status),
         best: None,
+        partly_done: None,
         was_under_way: false,
-        was_partly_done: false,
     };
     scale.weigh_code_field(failure);
     scale.weigh_exception_field(failure);
@@ -62,7 +62,10 @@ pub(super) fn weigh(
     if scale.best.is_none_or(|best| best.rank.0 == Strength::Faint) {
         scale.weigh_statuses(failure);
     }
-    scale.best.and_then(|best| scale.finding(best, failure))
+    // A common word says less than a sign that a part is done.
+    let telling = scale.best.filter(|best| best.rank.0 > Strength::Faint);
+    let best = telling.or(scale.partly_done).or(scale.best)?;
+    scale.finding(best, failure)
 }
 
 /// Up to this many bytes a text is taken to be one message.
@@ -96,23 +99,27 @@ impl Scale<'_> {
         };
         let breaks_off = matches!(entry.kind, Kind::Timeout | Kind::ConnectionLost)
             && entry.strength >= Strength::Specific;
-        let loses = self.best.as_ref().is_some_and(|best| best.rank >= rank);
-        let partly = entry.kind == Kind::Unknown;
-        let tells = breaks_off && !self.was_under_way || partly && !self.was_partly_done;
-        if loses && !tells || !self.holds(rule) {
-            return;
-        }
-        self.was_under_way |= breaks_off;
-        self.was_partly_done |= partly;
-        if loses {
-            return;
-        }
-        self.best = Some(Candidate {
+        let candidate = Candidate {
             rank,
             rule,
             source,
             evidence,
-        });
+        };
+        if entry.kind == Kind::Unknown {
+            if self.partly_done.is_none() && self.holds(rule) {
+                self.partly_done = Some(candidate);
+            }
+            return;
+        }
+        let loses = self.best.as_ref().is_some_and(|best| best.rank >= rank);
+        let tells = breaks_off && !self.was_under_way;
+        if loses && !tells || !self.holds(rule) {
+            return;
+        }
+        self.was_under_way |= breaks_off;
+        if !loses {
+            self.best = Some(candidate);
+        }
     }
 
     fn holds(&mut self, rule: u32) -> bool {
@@ -241,9 +248,14 @@ impl Scale<'_> {
     /// is about the failure. The faintest ones need a text that is hardly more than its message.
     fn may_speak_here(&self, rule: u32, position: usize) -> bool {
         let len = self.scratch.message().len();
-        match self.book.rules.get(rule as usize).map(|rule| rule.strength) {
-            Some(Strength::Faint) => len <= SHORT,
-            Some(Strength::Generic) => len <= LONG || position < SHORT || position + SHORT >= len,
+        let Some(rule) = self.book.rules.get(rule as usize) else {
+            return false;
+        };
+        match rule.strength {
+            // What says that a part may be done only makes the answer more careful.
+            _ if rule.kind == Kind::Unknown => true,
+            Strength::Faint => len <= SHORT,
+            Strength::Generic => len <= LONG || position < SHORT || position + SHORT >= len,
             _ => true,
         }
     }
@@ -297,7 +309,9 @@ impl Scale<'_> {
             Kind::RateLimited | Kind::Overloaded | Kind::Contention | Kind::Unavailable
         ) && rule.execution == Execution::NotExecuted;
         let execution = match rule.execution {
-            Execution::NotExecuted if is_refusal && self.was_under_way || self.was_partly_done => {
+            Execution::NotExecuted
+                if is_refusal && self.was_under_way || self.partly_done.is_some() =>
+            {
                 Execution::MaybeExecuted
             }
             execution => execution,

@@ -7,6 +7,8 @@ use std::ops::Range;
 
 use wide::u8x16;
 
+use super::text::lower_case;
+
 /// The words of one text, and that text in lower case. Kept and filled anew, so that a read allocates nothing.
 #[derive(Debug, Default)]
 pub(super) struct Words {
@@ -55,6 +57,9 @@ impl Words {
         }
         self.len = text.len();
         self.lower.truncate(self.len);
+        if !text.is_ascii() {
+            self.lower_others(text);
+        }
         self.lower.extend([0; PAD]);
     }
 
@@ -80,7 +85,19 @@ impl Words {
         bits
     }
 
-    /// The text in lower case (of ASCII letters; the others stay as they are).
+    /// Puts the letters of other scripts into lower case too.
+    fn lower_others(&mut self, text: &str) {
+        for (at, letter) in text.char_indices().filter(|(_, c)| !c.is_ascii()) {
+            let lower = lower_case(letter);
+            if lower != letter
+                && let Some(bytes) = self.lower.get_mut(at..at + letter.len_utf8())
+            {
+                lower.encode_utf8(bytes);
+            }
+        }
+    }
+
+    /// The text in lower case, letter by letter where that changes no position.
     pub(super) fn lower(&self) -> &[u8] {
         self.lower.get(..self.len).unwrap_or_default()
     }
@@ -202,8 +219,17 @@ mod tests {
         let (spans, parts) = expected(text);
         assert_eq!(words.spans().collect::<Vec<_>>(), spans, "{text}");
         assert_eq!(words.parts().collect::<Vec<_>>(), parts, "{text}");
-        assert_eq!(words.lower(), text.to_ascii_lowercase().as_bytes());
+        let lower: String = text.chars().map(lower_case).collect();
+        assert_eq!(words.lower(), lower.as_bytes());
         assert_eq!(words.lower_padded().len(), text.len() + PAD);
+    }
+
+    #[test]
+    fn letters_of_other_scripts_are_lowered_in_place() {
+        check("ÄÖÜ Превышена КВОТА İ ẞ Σ 余额");
+        let mut words = Words::default();
+        words.read("Превышена КВОТА");
+        assert_eq!(words.lower(), "превышена квота".as_bytes());
     }
 
     #[test]

@@ -100,9 +100,13 @@ fn http_status(value: Option<&Value>) -> Result<Option<u16>, String> {
     }
 }
 
+/// Windows gives its codes without a sign: 3221225781 is -1073741515.
 fn exit_code(value: Option<&Value>) -> Result<Option<i32>, String> {
     scalar("exit_code", value)?
-        .map(|text| text.parse())
+        .map(|text| {
+            text.parse()
+                .or_else(|_| text.parse::<u32>().map(u32::cast_signed))
+        })
         .transpose()
         .map_err(|_| "`exit_code` is no whole number of 32 bits".to_owned())
 }
@@ -177,6 +181,14 @@ mod tests {
             (Some(-9), Some(Execution::NotExecuted))
         );
         assert_eq!(failure.dependency, "crm");
+    }
+
+    #[test]
+    fn exit_codes_are_taken_with_or_without_a_sign() {
+        for code in ["-1073741515", "3221225781", "\"3221225781\""] {
+            let record = parse(&format!("{{\"failure\": {{\"exit_code\": {code}}}}}")).unwrap();
+            assert_eq!(record.failure.exit_code, Some(-1_073_741_515));
+        }
     }
 
     #[test]
