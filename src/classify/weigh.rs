@@ -309,8 +309,11 @@ impl Scale<'_> {
             Kind::RateLimited | Kind::Overloaded | Kind::Contention | Kind::Unavailable
         ) && rule.execution == Execution::NotExecuted;
         let execution = match rule.execution {
+            // A common word is a guess, and a guess must not have somebody's payment made twice.
             Execution::NotExecuted
-                if is_refusal && self.was_under_way || self.partly_done.is_some() =>
+                if is_refusal && self.was_under_way
+                    || self.partly_done.is_some()
+                    || rule.strength == Strength::Faint && best.source == EvidenceSource::Text =>
             {
                 Execution::MaybeExecuted
             }
