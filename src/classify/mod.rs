@@ -33,6 +33,8 @@ mod words;
 
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod traps;
 
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 

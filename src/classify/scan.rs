@@ -207,7 +207,7 @@ fn check(
         Use::Key => (starts_key(text, start) && ends_word(text, end)).then_some((start, end)),
         Use::Code { word, .. } => {
             let word = book.words.get(word as usize)?;
-            let stands = text.get(start..end) == Some(word.as_bytes())
+            let stands = is_same_code(text.get(start..end)?, word.as_bytes())
                 && starts_word(text, start)
                 && ends_word(text, end);
             (stands && (!is_sqlstate(word) || is_framed(text, start, end))).then_some((start, end))
@@ -217,6 +217,16 @@ fn check(
             (starts && ends_word(text, end) && is_named(text, start, end)).then_some((start, end))
         }
         Use::Mark { .. } | Use::Wait { .. } | Use::Dependency { .. } => None,
+    }
+}
+
+/// In the very same case, but for the first letter: `ThrottlingException` is `throttlingException` in some SDKs.
+fn is_same_code(found: &[u8], code: &[u8]) -> bool {
+    match (found.split_first(), code.split_first()) {
+        (Some((first, rest)), Some((wanted, others))) => {
+            first.eq_ignore_ascii_case(wanted) && rest == others
+        }
+        _ => false,
     }
 }
 

@@ -7,18 +7,18 @@ use proptest::prelude::*;
 use super::*;
 use crate::domain::Category;
 
-fn classifier() -> Classifier {
+pub(super) fn classifier() -> Classifier {
     Classifier::new(&[]).unwrap()
 }
 
-const CONTEXT: Context<'static> = Context {
+pub(super) const CONTEXT: Context<'static> = Context {
     tool: "tool",
     origin: Origin::Tool,
     tries: 1,
     received_at: Timestamp::from_secs(1_700_000_000),
 };
 
-fn failure(message: &str, http_status: Option<u16>, code: &str) -> Failure {
+pub(super) fn failure(message: &str, http_status: Option<u16>, code: &str) -> Failure {
     Failure {
         message: message.to_owned(),
         http_status,
@@ -27,7 +27,7 @@ fn failure(message: &str, http_status: Option<u16>, code: &str) -> Failure {
     }
 }
 
-fn read(failure: &Failure) -> Reading {
+pub(super) fn read(failure: &Failure) -> Reading {
     classifier().read(failure, &CONTEXT)
 }
 
