@@ -1,15 +1,16 @@
 //! `explain`: read failures without a server, one from flags or many from JSON lines.
 
 use std::fs::File;
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, Write};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
 
+use super::CliError;
 use super::failure_flags::{FailureFlags, StepFlags};
+use super::progress::Progress;
 use super::record::{self, Record, reading_as_json};
 use super::rules::RuleDirectory;
-use super::{CliError, output};
 use crate::classify::{Classifier, Context};
 use crate::domain::{Failure, Origin, Reading};
 use crate::policy::Policy;
@@ -80,12 +81,16 @@ pub(super) fn run(flags: ExplainFlags, out: &mut impl Write) -> Result<(), CliEr
     }
     let read = reader(classifier);
     if source.as_os_str() == "-" {
-        return read_lines(std::io::stdin().lock(), "standard input", &read, out);
+        let progress = Progress::of_unknown_length();
+        let input = progress.reads(std::io::stdin().lock());
+        return read_lines(input, "standard input", &read, &progress, out);
     }
     let place = source.display().to_string();
-    let file = File::open(&source)
-        .map_err(|error| CliError::BadInput(format!("{place} cannot be read: {error}")))?;
-    read_lines(BufReader::new(file), &place, &read, out)
+    let unreadable =
+        |error: std::io::Error| CliError::BadInput(format!("{place} cannot be read: {error}"));
+    let file = File::open(&source).map_err(unreadable)?;
+    let progress = Progress::of_bytes(file.metadata().map_err(unreadable)?.len());
+    read_lines(progress.reads(file), &place, &read, &progress, out)
 }
 
 /// One reading a line. Bad lines are complained of and skipped; they make the command fail in the end.
@@ -93,6 +98,7 @@ fn read_lines(
     mut lines: impl BufRead,
     place: &str,
     read: &Reader,
+    progress: &Progress,
     out: &mut impl Write,
 ) -> Result<(), CliError> {
     let mut bytes = Vec::new();
@@ -122,11 +128,12 @@ fn read_lines(
             }
             Err(problem) => {
                 bad += 1;
-                output::complain(&format_args!("{place}, line {number} {problem}"));
+                progress.complain(&format_args!("{place}, line {number} {problem}"));
             }
         }
     }
     out.flush()?;
+    progress.end();
     match bad {
         0 => Ok(()),
         1 => Err(CliError::BadInput(format!(

@@ -29,7 +29,13 @@ fn status_reader() -> Reader {
 
 fn read(input: &str) -> (Vec<Value>, Result<(), CliError>) {
     let mut out = Vec::new();
-    let result = read_lines(input.as_bytes(), "x.jsonl", &status_reader(), &mut out);
+    let result = read_lines(
+        input.as_bytes(),
+        "x.jsonl",
+        &status_reader(),
+        &Progress::of_unknown_length(),
+        &mut out,
+    );
     let out = String::from_utf8(out).unwrap();
     let lines = out.lines().map(|line| serde_json::from_str(line).unwrap());
     (lines.collect(), result)
@@ -73,6 +79,13 @@ fn bytes_that_are_no_text_are_read_as_well_as_they_can_be() {
     input.push(0xff);
     input.extend_from_slice(br#""}}"#);
     let mut out = Vec::new();
-    read_lines(input.as_slice(), "x", &status_reader(), &mut out).unwrap();
+    read_lines(
+        input.as_slice(),
+        "x",
+        &status_reader(),
+        &Progress::of_unknown_length(),
+        &mut out,
+    )
+    .unwrap();
     assert!(!out.is_empty());
 }

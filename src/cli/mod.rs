@@ -13,6 +13,7 @@ mod judge;
 mod logging;
 mod output;
 mod policy;
+mod progress;
 mod record;
 mod rules;
 mod serve;
