@@ -13,12 +13,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use backstop::classify::{Classifier, Context, fingerprint};
-use backstop::domain::{Call, Failure, JudgeRequest, Origin, Timestamp};
+use backstop::domain::{Call, Failure, JudgeRequest, Kind, Origin, Timestamp};
 use backstop::lessons::{LessonSource, rule_made};
 use backstop::letters::{LetterOptions, LetterStore};
 use backstop::metrics::Metrics;
 use backstop::oracle::{Oracle, Sources};
-use backstop::policy::{Policy, PolicyHandle};
+use backstop::policy::{OperatorRule, Policy, PolicyHandle};
 use backstop::store::{MemoryStore, MemoryStoreOptions};
 use backstop::turn::Lifetimes;
 use criterion::{BatchSize, Criterion, criterion_group, criterion_main};
@@ -75,6 +75,36 @@ fn failures() -> [(&'static str, Failure); 3] {
     ]
 }
 
+/// A rule of an operator's with a text of its own.
+fn operator_rule(number: u32) -> OperatorRule {
+    OperatorRule {
+        id: format!("own-{number}").into(),
+        text: Some(format!(
+            "ledger {number} is frozen\nno more rows in section{number}"
+        )),
+        unless: Some(format!("thaws at {number}")),
+        code: None,
+        exception: None,
+        http_status: None,
+        tool: None,
+        kind: Kind::PreconditionUnmet,
+        execution: None,
+        examples: Vec::new(),
+        not: Vec::new(),
+    }
+}
+
+/// Texts that are made to be slow: what leads to most, over and over.
+fn hostile() -> [(&'static str, String); 4] {
+    [
+        ("key words", "rate limit code error status "),
+        ("waits", "try again in "),
+        ("starts of words", "connect mysqlx postgresx "),
+        ("quotes", "host '"),
+    ]
+    .map(|(name, unit)| (name, unit.repeat((1 << 20) / unit.len())))
+}
+
 fn reading(criterion: &mut Criterion) -> Fallible<()> {
     let classifier = Classifier::new(&[])?;
     let context = Context {
@@ -103,8 +133,29 @@ fn reading(criterion: &mut Criterion) -> Fallible<()> {
             bencher.iter(|| rule_made(black_box(&source)));
         });
     }
+    let many: Vec<OperatorRule> = (0..4_000).map(operator_rule).collect();
+    let with_many = Classifier::new(&many)?;
+    for (name, failure) in failures() {
+        criterion.bench_function(&format!("read/{name}, 4,000 more rules"), |bencher| {
+            bencher.iter(|| with_many.read(black_box(&failure), &context));
+        });
+    }
+    for (name, text) in hostile() {
+        let failure = Failure {
+            message: text,
+            ..Failure::default()
+        };
+        criterion.bench_function(&format!("read/1 MiB of {name}"), |bencher| {
+            bencher.iter(|| classifier.read(black_box(&failure), &context));
+        });
+    }
     criterion.bench_function("rules/compile", |bencher| {
-        bencher.iter(|| Classifier::new(black_box(&[])).map(|_| ()));
+        // Other rules each time, or the last book would be handed out again.
+        let mut number = 0;
+        bencher.iter(|| {
+            number += 1;
+            Classifier::new(&[operator_rule(number)]).map(|_| ())
+        });
     });
     Ok(())
 }

@@ -389,6 +389,7 @@ impl Builder {
                 let at = index(self.phrases.len());
                 self.phrases.push(phrase);
                 compiled.own.push(self.new_mark(at));
+                compiled.of_mark.push(None);
             }
         }
         for rule in rules {
@@ -416,6 +417,15 @@ impl Builder {
                     detail: "matches nothing; set text, code, exception or http_status".to_owned(),
                 });
             }
+            let at = compiled.rules.len();
+            if text.is_empty() {
+                compiled.textless.push(at);
+            }
+            // Marks were given in this order.
+            let marks = text.len() + unless.len();
+            compiled
+                .of_mark
+                .extend(std::iter::repeat_n(Some(at), marks));
             compiled.rules.push(operator::Compiled {
                 rule: rule.clone(),
                 text,

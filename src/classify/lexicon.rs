@@ -3,7 +3,7 @@
 //! Nearly all that rules look for is made of whole words. So the text is split into words once, each word is looked up
 //! once, and only where it leads to literals are these compared with what stands there: cheaper than an automaton over
 //! all of them, and a small part of its size. The few literals without a whole word (`~` phrases, scripts without
-//! spaces) are left to an automaton, and those that are the start of a word are found by its first bytes.
+//! spaces) are left to an automaton, and those that are the start or the end of a word are found by its first or last bytes.
 
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
@@ -179,6 +179,8 @@ pub(super) struct Lexicon {
     parts: Index,
     /// The first bytes of words of which no more than the start is known.
     starts: Index,
+    /// The last bytes of words of which no more than the end is known.
+    ends: Index,
     loose: Loose,
     /// Those that a text of ASCII alone cannot hold.
     loose_foreign: Loose,
@@ -199,11 +201,12 @@ enum Choice {
     Word(Range<usize>),
     Part(Range<usize>),
     Start(Range<usize>),
+    End(Range<usize>),
     None,
 }
 
-/// How many bytes of a word's start are looked up.
-const START: usize = 3;
+/// How many bytes of a word's start or end are looked up.
+const BIT: usize = 3;
 
 impl Lexicon {
     /// Compiles the literals; [`Lexicon::find`] names them by their places in this list.
@@ -218,6 +221,7 @@ impl Lexicon {
         let mut by_word: BTreeMap<&[u8], Vec<Lead>> = BTreeMap::new();
         let mut by_part: BTreeMap<&[u8], Vec<Lead>> = BTreeMap::new();
         let mut by_start: BTreeMap<&[u8], Vec<Lead>> = BTreeMap::new();
+        let mut by_end: BTreeMap<&[u8], Vec<Lead>> = BTreeMap::new();
         let (mut loose, mut foreign) = (Vec::new(), Vec::new());
         for (at, literal) in (0..).zip(literals) {
             let lead = |range: &Range<usize>| Lead {
@@ -238,6 +242,9 @@ impl Lexicon {
                 Choice::Start(range) => {
                     by_start.entry(word(&range)).or_default().push(lead(&range));
                 }
+                Choice::End(range) => {
+                    by_end.entry(word(&range)).or_default().push(lead(&range));
+                }
                 Choice::None if literal.text.is_ascii() => loose.push(at),
                 Choice::None => foreign.push(at),
             }
@@ -247,6 +254,7 @@ impl Lexicon {
             words: Index::new(by_word, &mut leads),
             parts: Index::new(by_part, &mut leads),
             starts: Index::new(by_start, &mut leads),
+            ends: Index::new(by_end, &mut leads),
             leads,
             loose: Loose::new(literals, loose)?,
             loose_foreign: Loose::new(literals, foreign)?,
@@ -264,11 +272,16 @@ impl Lexicon {
             if let Some(leads) = self.words.get(padded, word.clone()) {
                 self.follow(leads, padded, word.clone(), &mut found);
             }
-            let start = word.start..word.start + START;
-            if word.len() >= START
-                && let Some(leads) = self.starts.get(padded, start.clone())
-            {
+            if word.len() < BIT {
+                continue;
+            }
+            let start = word.start..word.start + BIT;
+            if let Some(leads) = self.starts.get(padded, start.clone()) {
                 self.follow(leads, padded, start, &mut found);
+            }
+            let end = word.end - BIT..word.end;
+            if let Some(leads) = self.ends.get(padded, end.clone()) {
+                self.follow(leads, padded, end, &mut found);
             }
         }
         for part in words.parts() {
@@ -330,9 +343,16 @@ impl Literal {
         if let Some(word) = rarest(&|_| self.start == Edge::Part) {
             return Choice::Part(word);
         }
-        match words(&self.text).next() {
-            Some(word) if self.start == Edge::Word && word.start == 0 && word.len() >= START => {
-                Choice::Start(0..START)
+        let first = words(&self.text).next().filter(|word| word.start == 0);
+        let last = words(&self.text)
+            .last()
+            .filter(|word| word.end == self.text.len());
+        match (first, last) {
+            (Some(word), _) if self.start == Edge::Word && word.len() >= BIT => {
+                Choice::Start(0..BIT)
+            }
+            (_, Some(word)) if self.end == Edge::Word && word.len() >= BIT => {
+                Choice::End(word.end - BIT..word.end)
             }
             _ => Choice::None,
         }
@@ -511,8 +531,10 @@ mod tests {
             literal("context_length_exceeded", Edge::Word, Edge::Word),
             literal("preconditionfailederror", Edge::Part, Edge::Word),
             literal("connect", Edge::Word, Edge::Free),
+            literal("perminute", Edge::Free, Edge::Word),
         ];
-        let cases: [(&str, &[usize]); 16] = [
+        let cases: [(&str, &[usize]); 17] = [
+            ("TokensPerMinute, perminutes, per minute", &[10]),
             ("Connecting, disconnect, reconnect_connect", &[9]),
             ("con connec connect", &[9]),
             ("Rate Limit!", &[0, 1]),

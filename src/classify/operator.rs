@@ -21,6 +21,10 @@ const OWN_RULE: &str = "backstop/own-verdict";
 #[derive(Debug, Default)]
 pub(super) struct OperatorRules {
     pub(super) rules: Vec<Compiled>,
+    /// Places in `rules` of those that look for no text: they are asked each time.
+    pub(super) textless: Vec<usize>,
+    /// The rule that each of the operator's marks belongs to, in order of mark; nothing for this system's own texts.
+    pub(super) of_mark: Vec<Option<usize>>,
     /// Marks of this system's own texts.
     pub(super) own: Vec<u32>,
 }
@@ -53,10 +57,7 @@ impl OperatorRules {
                 strength: Strength::Decisive,
             });
         }
-        let found = self
-            .rules
-            .iter()
-            .find(|rule| rule.fits(failure, context.tool, read))?;
+        let found = self.first_that_fits(failure, context.tool, read)?;
         Some(Finding {
             kind: found.rule.kind,
             execution: found
@@ -68,6 +69,22 @@ impl OperatorRules {
             source: EvidenceSource::Policy,
             strength: Strength::Decisive,
         })
+    }
+
+    /// In the order of the policy; of those with a text only the ones whose text stands there are looked at.
+    fn first_that_fits(&self, failure: &Failure, tool: &str, read: &Scratch) -> Option<&Compiled> {
+        let with_text = read
+            .operators_marks()
+            .filter_map(|mark| self.of_mark.get(mark).copied().flatten());
+        with_text
+            .chain(self.textless.iter().copied())
+            .filter(|at| {
+                self.rules
+                    .get(*at)
+                    .is_some_and(|rule| rule.fits(failure, tool, read))
+            })
+            .min()
+            .and_then(|at| self.rules.get(at))
     }
 }
 

@@ -33,6 +33,8 @@ pub(super) struct Scratch {
     /// Wordings by which the name of a dependency may stand.
     pub(super) dependencies: Vec<Found>,
     marks: Vec<u64>,
+    /// From here on marks are the operator's.
+    operators_marks: u32,
     /// Where the phrases of the operator's marks stand in the message.
     spans: Vec<(u32, usize, usize)>,
 }
@@ -86,6 +88,14 @@ impl Scratch {
         self.message().get(*start..*end)
     }
 
+    /// Which of the operator's marks are set, counted from the first of them.
+    pub(super) fn operators_marks(&self) -> impl Iterator<Item = usize> {
+        self.spans
+            .iter()
+            .filter_map(|(mark, _, _)| mark.checked_sub(self.operators_marks))
+            .map(|mark| mark as usize)
+    }
+
     /// Whether one of these occurs.
     pub(super) fn has_any(&self, marks: &[u32]) -> bool {
         marks.iter().any(|mark| self.has_mark(*mark))
@@ -100,6 +110,7 @@ pub(super) fn scan(
     scratch: &mut Scratch,
 ) {
     scratch.reset(book.marks);
+    scratch.operators_marks = book.operators_marks;
     text::fold(&failure.message, &mut scratch.text);
     scratch.message = scratch.text.len();
     let fields = [
