@@ -14,16 +14,18 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result, bail};
+use backstop::classify::Classifier;
 use backstop::domain::{Action, Category, Kind, Reason};
 use backstop::metrics::TABLE;
 use backstop::policy::Policy;
 use backstop::settings::{Flags, Settings};
 use support::process::{PROGRAM, Server, Setup, write_file};
 
-const DOCUMENTS: [&str; 4] = [
+const DOCUMENTS: [&str; 5] = [
     "README.md",
     "CONTRIBUTING.md",
     "docs/architecture.md",
+    "docs/classification.md",
     "docs/reference.md",
 ];
 
@@ -201,13 +203,10 @@ fn policies_in_the_documents_are_valid() -> Result<()> {
     let policies = checked("yaml", Some("policy"))?;
     assert!(!policies.is_empty(), "no policy is shown");
     for block in policies {
-        let parsed = Policy::parse(&block.text);
-        assert!(
-            parsed.is_ok(),
-            "{}:{}: {parsed:?}",
-            block.document,
-            block.line
-        );
+        let place = format!("{}:{}", block.document, block.line);
+        let policy = Policy::parse(&block.text).with_context(|| place.clone())?;
+        let examples = Classifier::new(&policy.rules)?.check_operators_examples(&policy.rules);
+        assert!(examples.faults.is_empty(), "{place}: {examples:?}");
     }
     Ok(())
 }

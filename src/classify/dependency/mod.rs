@@ -14,7 +14,7 @@ use super::leads::Found;
 use super::text::{is_word, starts_word};
 use Shape::{Address, FullAddress, Name, Path, Pool, Product, Remote};
 use address::{LIMIT, address, digits, is_file, is_host, join, split_port};
-use wordings::{COMMON, LEADS, Shape, TRAILS};
+use wordings::{COMMON, CONNECTION_LEADS, LEADS, Shape, TRAILS};
 
 /// Whether two names mean one host: any case, with or without port on either side.
 pub fn reads_as_same_host(a: &str, b: &str) -> bool {
@@ -36,9 +36,7 @@ pub(super) fn leads() -> impl Iterator<Item = &'static str> {
 
 /// The dependency, lower-cased where it is an address; `leads` are those of [`leads`] that the text holds.
 pub(super) fn read(text: &str, leads: &[Found], kind: Kind) -> Option<String> {
-    if !speaks_of_dependencies(kind) {
-        return None;
-    }
+    let speaks = speaks_of_dependencies(kind);
     let may_be_address = kind.family().is_about_a_dependency() || kind == Kind::Misconfigured;
     let mut best: Option<(u32, String)> = None;
     let mut nothing_there = None;
@@ -55,7 +53,12 @@ pub(super) fn read(text: &str, leads: &[Found], kind: Kind) -> Option<String> {
         if nothing_there == Some((found.end, shape)) {
             continue;
         }
+        // Who could not be reached is said whatever became of it.
+        if !speaks && found.lead >= CONNECTION_LEADS {
+            continue;
+        }
         let value = match shape {
+            Some(shape) if !speaks => after_lead(text, found, shape),
             Some(shape) if matches!(shape, Name | Product) || may_be_address => {
                 after_lead(text, found, shape)
             }
@@ -355,13 +358,19 @@ mod tests {
         for text in texts {
             assert_eq!(named(Kind::ConnectionLost, text), None, "{text}");
         }
+    }
+
+    #[test]
+    fn who_could_not_be_reached_is_named_for_every_kind() {
+        let text = "OSError: We couldn't connect to 'https://hub.example.com' to load it, couldn't find it in the cache";
         assert_eq!(
-            named(
-                Kind::InvalidArguments,
-                "connect ECONNREFUSED 127.0.0.1:9222"
-            ),
-            None
+            named(Kind::WrongReference, text).as_deref(),
+            Some("hub.example.com")
         );
+        let page = "404 Client Error: Not Found for url: https://hub.example.com/x";
+        assert_eq!(named(Kind::WrongReference, page), None);
+        let last = LEADS[CONNECTION_LEADS as usize - 1].0;
+        assert_eq!(last, "no connection to ");
     }
 
     #[test]

@@ -109,6 +109,7 @@ pub(super) const LEADS: &[(&str, Shape)] = &[
     ("failed to fetch ", FullAddress),
     ("fetching robots.txt ", Address),
     ("fetch robots.txt ", Address),
+    ("unexpected end of stream on ", FullAddress),
     ("request to ", FullAddress),
     ("requesting ", FullAddress),
     ("get '", FullAddress),
@@ -179,6 +180,9 @@ pub(super) const TRAILS: &[&str] = &[
     " did not respond",
     " did not reply",
 ];
+
+/// So many of [`LEADS`] say that a connection was not made.
+pub(super) const CONNECTION_LEADS: u32 = 69;
 
 /// Capitalised words that name nothing.
 pub(super) const COMMON: &[&str] = &[

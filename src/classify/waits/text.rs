@@ -16,6 +16,13 @@ const LEADS: &[(&str, f64)] = &[
     ("retry in", 1.0),
     ("retry the request after", 1.0),
     ("retrying in", 1.0),
+    ("retry this request in", 1.0),
+    ("retry the request in", 1.0),
+    ("retry your request in", 1.0),
+    ("retry this request after", 1.0),
+    ("break for", 1.0),
+    ("waiting", 1.0),
+    ("slow down for", 1.0),
     ("retry your request after", 1.0),
     ("retry again in", 1.0),
     ("wait for", 1.0),
@@ -56,6 +63,8 @@ const DATE: f64 = f64::NAN;
 /// Leads that are followed by prose as often as by a wait: there a bare number is none.
 const VAGUE: &[&str] = &[
     "wait",
+    "waiting",
+    "break for",
     "wait for",
     "please wait",
     "available in",
@@ -141,7 +150,11 @@ fn protobuf_seconds(value: &[u8]) -> Option<Duration> {
         .iter()
         .take_while(|b| matches!(b, b' ' | b':' | b'\''))
         .count();
-    from_seconds(bare_number(rest.get(skipped..)?)?)
+    let value = rest.get(skipped..)?;
+    let nanos = find_ignoring_case(value.get(..value.len().min(40))?, b"nanos: ")
+        .and_then(|at| bare_number(value.get(at + 7..)?))
+        .unwrap_or_default();
+    from_seconds(bare_number(value)? + nanos / 1e9)
 }
 
 /// `resets at 2026-05-15T15:00:00Z`, `try again at …`: what follows the lead.
