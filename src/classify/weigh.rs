@@ -63,7 +63,9 @@ pub(super) fn weigh(
         scale.weigh_statuses(failure);
     }
     // A common word says less than a sign that a part is done.
-    let telling = scale.best.filter(|best| best.rank.0 > Strength::Faint);
+    let telling = scale
+        .best
+        .filter(|best| best.rank.0 > Strength::Faint || best.source != EvidenceSource::Text);
     let best = telling.or(scale.partly_done).or(scale.best)?;
     scale.finding(best, failure)
 }
