@@ -110,6 +110,14 @@ pub(super) fn text_was_url(rest: &str, end: usize) -> bool {
 
 /// `', 5432)`, ` port 443`, ` (10.0.0.1), port 5432`; libpq: ` (10.0.0.1) and accepting TCP/IP connections on port 5432`.
 pub(super) fn port_in_words(after: &str) -> Option<&str> {
+    // Prisma: `at 'localhost':'5432'`.
+    if let Some(port) = after
+        .strip_prefix("':'")
+        .map(digits)
+        .filter(|p| !p.is_empty())
+    {
+        return Some(port);
+    }
     let mut rest = after.trim_start_matches('\'');
     if let Some((_, tail)) = rest
         .trim_start()

@@ -324,6 +324,23 @@ mod tests {
                 "codebuild.example.com",
             ),
             ("attempt 5 failed: Could not connect to Unity", "Unity"),
+            ("an error occurred with our connection to Stripe.", "Stripe"),
+            (
+                "Can't reach database server at `localhost`:`5432`",
+                "localhost:5432",
+            ),
+            (
+                "[thrd:localhost:9092/bootstrap]: Connect to ipv4#127.0.0.1:9092 failed: Connection refused",
+                "localhost:9092",
+            ),
+            (
+                "Read timeout on endpoint URL: \"https://lambda.example.com/f\"",
+                "lambda.example.com",
+            ),
+            (
+                "deadline exceeded after 59s. [remote_addr=pubsub.example.com/142.251.8.95:443]",
+                "pubsub.example.com:443",
+            ),
             (
                 "wget: unable to resolve host address 'a.b.example'",
                 "a.b.example",

@@ -47,6 +47,9 @@ pub(super) const LEADS: &[(&str, Shape)] = &[
     ("unable to resolve host ", Address),
     ("host: some(domain('", Address),
     ("! r:", FullAddress),
+    ("remote_addr=", FullAddress),
+    ("[thrd:", FullAddress),
+    ("reach database server at ", Address),
     ("unknownhostexception: ", Address),
     ("name or service not known: ", Address),
     ("connect econnrefused ", Address),
@@ -81,6 +84,7 @@ pub(super) const LEADS: &[(&str, Shape)] = &[
     ("connect to the server at ", Address),
     ("database server at ", Address),
     ("serverendpoint: ", FullAddress),
+    ("endpoint url: ", FullAddress),
     ("connect to ", FullAddress),
     ("connect call failed (", Address),
     ("connection refused: ", Address),
@@ -107,6 +111,11 @@ pub(super) const LEADS: &[(&str, Shape)] = &[
     ("while accessing ", FullAddress),
     ("does not match target host name ", Address),
     ("failed to fetch ", FullAddress),
+    ("fetching from ", FullAddress),
+    ("unexpected status code ", FullAddress),
+    ("rate limit exceeded: ", FullAddress),
+    ("mcp at ", FullAddress),
+    ("api error (", Address),
     ("fetching robots.txt ", Address),
     ("fetch robots.txt ", Address),
     ("unexpected end of stream on ", FullAddress),
@@ -147,6 +156,7 @@ pub(super) const LEADS: &[(&str, Shape)] = &[
     ("etcd-endpoints://", Address),
     ("host ", FullAddress),
     ("<title>", Address),
+    ("for ", FullAddress),
     ("bootstrap server ", FullAddress),
     ("broker ", FullAddress),
     ("ipv4:", FullAddress),
@@ -160,6 +170,9 @@ pub(super) const LEADS: &[(&str, Shape)] = &[
     ("circuitbreaker '", Name),
     ("service '", Name),
     ("upstream service ", Name),
+    ("error from provider (", Name),
+    ("connection to ", Product),
+    ("communicating with ", Product),
     ("not connect to ", Product),
     ("failed to connect to ", Product),
     ("unable to connect to ", Product),
@@ -182,7 +195,7 @@ pub(super) const TRAILS: &[&str] = &[
 ];
 
 /// So many of [`LEADS`] say that a connection was not made.
-pub(super) const CONNECTION_LEADS: u32 = 69;
+pub(super) const CONNECTION_LEADS: u32 = 73;
 
 /// Capitalised words that name nothing.
 pub(super) const COMMON: &[&str] = &[
