@@ -16,12 +16,40 @@ use std::process::{Command, Stdio};
 use backstop::domain::{Category, Kind};
 use serde_json::{Value as Json, json};
 
-/// Least share of cases whose kind is read as labelled, or as a label that a careful engineer would accept.
-const LEAST_KINDS: f64 = 0.85;
-/// Least share of cases where the worker would do the right thing: repeat, change the input, step first, or stop.
-const LEAST_DECISIONS: f64 = 0.92;
-/// Most cases read as not executed where the work may have been done.
-const MOST_UNSAFE: usize = 3;
+/// What a part of the corpus has to come to.
+struct Bar {
+    /// How its files' names start; the empty name is that of all others.
+    files: &'static str,
+    /// Least share of cases whose kind is read as labelled, or as a label that a careful engineer would accept.
+    kinds: f64,
+    /// Least share of cases where the worker would do the right thing: repeat, change the input, step first, or stop.
+    decisions: f64,
+    /// Most cases read as not executed where the work may have been done.
+    unsafe_readings: usize,
+    /// Least share of the waits and of the dependencies that texts state.
+    waits: f64,
+    dependencies: f64,
+}
+
+const BARS: [Bar; 2] = [
+    Bar {
+        files: "",
+        kinds: 0.97,
+        decisions: 0.99,
+        unsafe_readings: 0,
+        waits: 1.0,
+        dependencies: 0.95,
+    },
+    // Collected later, each scored blind before any rule was written for it; some labels can be argued about.
+    Bar {
+        files: "reports-",
+        kinds: 0.97,
+        decisions: 0.98,
+        unsafe_readings: 12,
+        waits: 0.95,
+        dependencies: 0.8,
+    },
+];
 
 /// What the answers came to.
 #[derive(Debug, Default, PartialEq)]
@@ -123,7 +151,8 @@ fn lines(text: &str) -> Vec<Json> {
         .collect()
 }
 
-fn corpus() -> Vec<Json> {
+/// The cases of the files that a bar is for.
+fn corpus(bar: &Bar) -> Vec<Json> {
     let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/corpus");
     let mut files: Vec<_> = std::fs::read_dir(directory)
         .expect("the corpus")
@@ -133,6 +162,13 @@ fn corpus() -> Vec<Json> {
     files.sort();
     files
         .iter()
+        .filter(|path| {
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            let special = BARS
+                .iter()
+                .find(|bar| !bar.files.is_empty() && name.starts_with(bar.files));
+            special.map_or("", |bar| bar.files) == bar.files
+        })
         .flat_map(|file| lines(&std::fs::read_to_string(file).expect("a corpus file")))
         .collect()
 }
@@ -166,12 +202,19 @@ fn explain(cases: &[Json]) -> BTreeMap<String, Json> {
 
 #[test]
 fn the_corpus_is_read_well_enough() {
-    let cases = corpus();
-    let score = score(&cases, &explain(&cases));
+    for bar in &BARS {
+        let cases = corpus(bar);
+        assert!(!cases.is_empty(), "no case in {}*.jsonl", bar.files);
+        hold(bar, &score(&cases, &explain(&cases)));
+    }
+}
+
+fn hold(bar: &Bar, score: &Score) {
     let percent = |part| 100.0 * score.share(part);
     println!(
-        "corpus score: cases {} | kind {:.1}% | category {:.1}% | decision {:.1}% | execution {:.1}% | unsafe {} | \
-         wait {} of {} | dependency {} of {}",
+        "corpus score of {}*: cases {} | kind {:.1}% | category {:.1}% | decision {:.1}% | execution {:.1}% | unsafe {} \
+         | wait {} of {} | dependency {} of {}",
+        bar.files,
         score.cases,
         percent(score.kinds),
         percent(score.categories),
@@ -185,16 +228,25 @@ fn the_corpus_is_read_well_enough() {
     );
     let misses = score.misses.join("\n");
     assert_eq!(score.missing, 0, "{misses}");
-    assert!(score.share(score.kinds) >= LEAST_KINDS, "kinds\n{misses}");
+    assert!(score.share(score.kinds) >= bar.kinds, "kinds\n{misses}");
     assert!(
-        score.share(score.decisions) >= LEAST_DECISIONS,
+        score.share(score.decisions) >= bar.decisions,
         "decisions\n{misses}"
     );
     assert!(
-        score.not_executed_wrongly.len() <= MOST_UNSAFE,
+        score.not_executed_wrongly.len() <= bar.unsafe_readings,
         "not_executed where the work may have been done: {:?}",
         score.not_executed_wrongly
     );
+    for (name, (right, all), least) in [
+        ("waits", score.waits, bar.waits),
+        ("dependencies", score.dependencies, bar.dependencies),
+    ] {
+        assert!(
+            right as f64 >= least * all as f64,
+            "{name}: {right} of {all}"
+        );
+    }
 }
 
 #[test]

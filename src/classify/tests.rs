@@ -599,9 +599,9 @@ fn the_wordings_of_many_programs_are_understood() {
         unsafe_readings += usize::from(refused && label["execution"] != "not_executed");
         all += 1;
     }
-    assert!(right * 100 >= all * 96, "{right} of {all}");
+    assert!(right * 100 >= all * 98, "{right} of {all}");
     assert!(
-        unsafe_readings <= 3,
+        unsafe_readings <= 8,
         "{unsafe_readings} read as not executed"
     );
 }

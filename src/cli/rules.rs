@@ -153,7 +153,7 @@ mod tests {
     }
 
     const ACME: &str = "about: Acme\nrules:\n  - id: busy\n    kind: overloaded\n    why: its own word\n    \
-        text: acme is busy\n    examples: [acme is busy now]\n";
+        text: acme is busy\n    examples: [acme is busy now]\n    not: [is acme busy]\n";
 
     #[test]
     fn rules_are_listed_and_shown() {
@@ -174,10 +174,10 @@ mod tests {
         assert!(
             check(ACME)
                 .unwrap()
-                .contains("1 rules read their 1 examples right")
+                .contains("1 rules read their 2 examples right")
         );
         let error = check(&ACME.replace("busy now", "idle")).unwrap_err();
-        assert!(error.contains("2 wrong among 1 examples"), "{error}");
+        assert!(error.contains("2 wrong among 2 examples"), "{error}");
         assert!(
             check(&ACME.replace("kind", "kin"))
                 .unwrap_err()

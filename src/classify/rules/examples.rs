@@ -39,6 +39,11 @@ pub(in crate::classify) fn run(
                     report.read(classifier, &id, wanted, &failure, (&tool, origin), is_right);
                 decided |= wanted && *reading.rule == *id;
             }
+            if rule.not.is_empty() {
+                report.faults.push(format!(
+                    "{id}: has no counter-example; give it a near miss under `not`"
+                ));
+            }
             if !decided {
                 report.faults.push(format!(
                     "{id}: decides none of its examples; give it one that no other rule reads"

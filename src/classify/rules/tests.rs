@@ -7,7 +7,7 @@ use super::FILES;
 #[test]
 fn every_rule_reads_its_examples_and_not_its_counter_examples() {
     let report = Classifier::new(&[]).unwrap().check_examples().unwrap();
-    assert!(report.rules > 400 && report.examples > report.rules);
+    assert!(report.rules > 400 && report.examples >= 2 * report.rules);
     assert!(
         report.faults.is_empty(),
         "{} wrong:\n{}",
