@@ -23,7 +23,7 @@ pub(super) struct FailureFlags {
     /// gRPC code, e.g. UNAVAILABLE or 14
     #[arg(long, value_name = "CODE")]
     grpc_code: Option<String>,
-    /// Vendor code, errno or SQLSTATE, e.g. insufficient_quota, ECONNRESET, 40001
+    /// Vendor code, errno or SQLSTATE, e.g. insufficient_quota, ECONNRESET, 40P01
     #[arg(long, value_name = "CODE")]
     code: Option<String>,
     /// Response header; may be given many times

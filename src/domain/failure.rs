@@ -15,7 +15,7 @@ pub struct Failure {
     pub http_status: Option<u16>,
     /// gRPC code as name or number, e.g. `UNAVAILABLE` or `14`.
     pub grpc_code: String,
-    /// Vendor code, errno or SQLSTATE, e.g. `insufficient_quota`, `ECONNRESET`, `40001`.
+    /// Vendor code, errno or SQLSTATE, e.g. `insufficient_quota`, `ECONNRESET`, `40P01`.
     pub code: String,
     /// Response headers; names in lower case.
     pub headers: Vec<(String, String)>,
