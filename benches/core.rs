@@ -78,19 +78,11 @@ fn failures() -> [(&'static str, Failure); 3] {
 /// A rule of an operator's with a text of its own.
 fn operator_rule(number: u32) -> OperatorRule {
     OperatorRule {
-        id: format!("own-{number}").into(),
         text: Some(format!(
             "ledger {number} is frozen\nno more rows in section{number}"
         )),
         unless: Some(format!("thaws at {number}")),
-        code: None,
-        exception: None,
-        http_status: None,
-        tool: None,
-        kind: Kind::PreconditionUnmet,
-        execution: None,
-        examples: Vec::new(),
-        not: Vec::new(),
+        ..OperatorRule::new(&format!("own-{number}"), Kind::PreconditionUnmet)
     }
 }
 

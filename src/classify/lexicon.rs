@@ -189,11 +189,18 @@ pub(super) struct Lexicon {
 /// Literals that no word leads to.
 #[derive(Debug)]
 struct Loose {
-    /// Finds the next place where one stands, if they are few enough for it, and names the first in order of text.
-    next: Option<packed::Searcher>,
-    automaton: AhoCorasick,
+    search: Search,
     /// The place of each in the list, and its text.
     literals: Vec<(u32, Box<[u8]>)>,
+}
+
+/// How the loose literals are looked for.
+#[derive(Debug)]
+enum Search {
+    /// Few: the next place where one stands, with the first in order of text.
+    Next(packed::Searcher),
+    /// Many: all of them at once.
+    All(AhoCorasick),
 }
 
 /// Which of a literal's words it is found by.
@@ -380,27 +387,31 @@ impl Loose {
             .collect();
         literals.sort_by(|(_, a), (_, b)| a.cmp(b));
         let texts: Vec<&[u8]> = literals.iter().map(|(_, text)| &**text).collect();
-        let automaton = AhoCorasick::builder()
-            .match_kind(MatchKind::Standard)
-            .kind(Some(AhoCorasickKind::DFA))
-            .prefilter(false)
-            .build(&texts)?;
-        Ok(Loose {
-            next: packed::Searcher::new(&texts),
-            automaton,
-            literals,
-        })
+        let search = match packed::Searcher::new(&texts) {
+            Some(next) => Search::Next(next),
+            None => Search::All(
+                AhoCorasick::builder()
+                    .match_kind(MatchKind::Standard)
+                    .kind(Some(AhoCorasickKind::DFA))
+                    .prefilter(false)
+                    .build(&texts)?,
+            ),
+        };
+        Ok(Loose { search, literals })
     }
 
     /// Goes from one place where some stand to the next: nearly every text has none at all.
     fn find(&self, lower: &[u8], found: &mut impl FnMut(usize, usize, usize)) {
-        let Some(next) = &self.next else {
-            for hit in self.automaton.find_overlapping_iter(lower) {
-                if let Some((literal, _)) = self.literals.get(hit.pattern().as_usize()) {
-                    found(*literal as usize, hit.start(), hit.end());
+        let next = match &self.search {
+            Search::Next(next) => next,
+            Search::All(automaton) => {
+                for hit in automaton.find_overlapping_iter(lower) {
+                    if let Some((literal, _)) = self.literals.get(hit.pattern().as_usize()) {
+                        found(*literal as usize, hit.start(), hit.end());
+                    }
                 }
+                return;
             }
-            return;
         };
         let mut from = 0;
         while let Some(hit) = next.find_in(lower, Span::from(from..lower.len())) {

@@ -289,19 +289,7 @@ fn several_tries_leave_no_certainty_in_evidence() {
 }
 
 fn operator_rule(id: &str) -> OperatorRule {
-    OperatorRule {
-        id: id.into(),
-        text: None,
-        code: None,
-        exception: None,
-        http_status: None,
-        tool: None,
-        kind: Kind::PreconditionUnmet,
-        execution: None,
-        unless: None,
-        examples: Vec::new(),
-        not: Vec::new(),
-    }
+    OperatorRule::new(id, Kind::PreconditionUnmet)
 }
 
 #[test]

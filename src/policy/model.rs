@@ -162,6 +162,25 @@ pub struct OperatorRule {
     pub not: Vec<RuleExample>,
 }
 
+impl OperatorRule {
+    /// A rule that looks for nothing yet.
+    pub fn new(id: &str, kind: Kind) -> Self {
+        OperatorRule {
+            id: id.into(),
+            text: None,
+            unless: None,
+            code: None,
+            exception: None,
+            http_status: None,
+            tool: None,
+            kind,
+            execution: None,
+            examples: Vec::new(),
+            not: Vec::new(),
+        }
+    }
+}
+
 /// A failure that an operator's rule is tried on.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RuleExample {

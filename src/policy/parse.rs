@@ -401,8 +401,12 @@ fn http_status(value: &Value) -> Result<u16, Wrong> {
         max: 599,
         advice: "an HTTP status is from 100 to 599",
     };
-    let number = whole_number(value, bound)?;
-    u16::try_from(number).map_err(|_| Wrong::plain(bound.advice))
+    narrow(value, bound)
+}
+
+/// A whole number within bounds that are those of a smaller type.
+fn narrow<T: TryFrom<u64>>(value: &Value, bound: Bound) -> Result<T, Wrong> {
+    T::try_from(whole_number(value, bound)?).map_err(|_| Wrong::plain(bound.advice))
 }
 
 /// Messages, or failures with fields.
@@ -453,8 +457,7 @@ fn read_fleet(mut section: Section<'_>, fleet: &mut FleetSettings, findings: &mu
                 max: 10_000,
                 advice: "write how many different turns must have failed, 1 to 10000",
             };
-            let turns = whole_number(value, bound)?;
-            u32::try_from(turns).map_err(|_| Wrong::plain(bound.advice))
+            narrow(value, bound)
         });
         set(&mut fleet.breaker.turns, turns);
         // At 0 the breaker would open without a failure.

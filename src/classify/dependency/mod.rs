@@ -58,8 +58,7 @@ pub(super) fn read(text: &str, leads: &[Found], kind: Kind) -> Option<String> {
             continue;
         }
         let value = match shape {
-            Some(shape) if !speaks => after_lead(text, found, shape),
-            Some(shape) if matches!(shape, Name | Product) || may_be_address => {
+            Some(shape) if !speaks || may_be_address || matches!(shape, Name | Product) => {
                 after_lead(text, found, shape)
             }
             Some(_) => None,
